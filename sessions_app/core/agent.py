@@ -1,0 +1,272 @@
+"""Agents: what an author composes. An agent holds no data of any session; one instance serves them all."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, Protocol, get_type_hints
+
+from typing_extensions import TypeVar as TypeVarWithDefault
+
+from .data import Data, TypeParameters, type_parameters, union_members
+from .effects import Effect, EffectEnded
+from .errors import DefinitionError
+from .events import ContextItemEvent, Event, SessionEvent
+from .items import ContextItem, ItemResult
+from .language_model import LanguageModel
+from .messages import TextPart
+from .tools import Tool
+
+
+class AgentState(Data):
+    """Base of an agent's state. Give every field a default, or make the first state in `create_session`."""
+
+
+class SessionArgs(Data):
+    """Base of the arguments a session is created with. An agent without arguments uses it as it is."""
+
+
+@dataclass(frozen=True)
+class SystemPromptRenderResult:
+    """A system prompt: ready with text parts, or pending, and then generation waits."""
+
+    status: Literal["pending", "ready"]
+    parts: tuple[TextPart, ...] = ()
+
+    @classmethod
+    def pending(cls) -> SystemPromptRenderResult:
+        """Return a prompt that is still missing something."""
+        return cls("pending")
+
+    @classmethod
+    def ready(cls, *parts: TextPart | str) -> SystemPromptRenderResult:
+        """Return a prompt of text parts; a plain string is a text part."""
+        return cls("ready", tuple(TextPart(text=part) if isinstance(part, str) else part for part in parts))
+
+
+@dataclass(frozen=True)
+class StateUpdate:
+    """One change a session handler asks for. Made by the functions below."""
+
+
+@dataclass(frozen=True)
+class SetAgentState(StateUpdate):
+    state: AgentState
+
+
+@dataclass(frozen=True)
+class SetContextItemOrder(StateUpdate):
+    order: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SetTitle(StateUpdate):
+    title: str
+
+
+@dataclass(frozen=True)
+class AddContextItem(StateUpdate):
+    item: ItemResult[Any]
+    before: str | None = None
+    after: str | None = None
+    generate: bool = False
+
+
+@dataclass(frozen=True)
+class DeleteContextItem(StateUpdate):
+    item_id: str
+
+
+@dataclass(frozen=True)
+class DispatchToContextItem(StateUpdate):
+    item_id: str
+    event: ContextItemEvent
+
+
+def set_agent_state(state: AgentState) -> StateUpdate:
+    """Replace the agent state; `state.agent_state.evolve(…)` makes the next one."""
+    return SetAgentState(state)
+
+
+def set_context_item_order(order: Sequence[str]) -> StateUpdate:
+    """Set the visible items and their order. An id left out is hidden, an id added back is restored."""
+    return SetContextItemOrder(tuple(order))
+
+
+def set_title(title: str) -> StateUpdate:
+    """Set the session's title."""
+    return SetTitle(title)
+
+
+def add_context_item(
+    item: ContextItem[Any] | ItemResult[Any],
+    *,
+    before: str | None = None,
+    after: str | None = None,
+    generate: bool = False,
+) -> StateUpdate:
+    """Add an item, last or beside another. `generate=True` asks the model to answer once it is ready."""
+    return AddContextItem(as_result(item), before, after, generate)
+
+
+def delete_context_item(item_id: str) -> StateUpdate:
+    """Remove an item for good; deleting an assistant message removes its calls and results too."""
+    return DeleteContextItem(item_id)
+
+
+def dispatch_to_context_item(item_id: str, event: ContextItemEvent) -> StateUpdate:
+    """Send an event to an item, inside the event that is being handled."""
+    return DispatchToContextItem(item_id, event)
+
+
+def as_result(item: ContextItem[Any] | ItemResult[Any]) -> ItemResult[Any]:
+    """Return an item as the result that creates it."""
+    return item if isinstance(item, ItemResult) else ItemResult(item)
+
+
+@dataclass(frozen=True)
+class EventResult:
+    """What `handle_event` returns: updates, applied in order and all or none, and effects to start."""
+
+    state_updates: Sequence[StateUpdate] = ()
+    effects: Sequence[Effect] = ()
+
+
+StateT = TypeVarWithDefault("StateT", bound=AgentState, default=AgentState)
+SessionEventT = TypeVarWithDefault("SessionEventT", bound=SessionEvent, default=SessionEvent)
+
+
+@dataclass(frozen=True)
+class SessionResult(Generic[StateT]):
+    """What `create_session` returns: first state, first items in order, first effects."""
+
+    agent_state: StateT
+    context_items: Sequence[ContextItem[Any] | ItemResult[Any]] = field(default=())
+    effects: Sequence[Effect] = field(default=())
+
+
+ReadStateT = TypeVarWithDefault("ReadStateT", bound=AgentState, default=AgentState, covariant=True)
+
+
+class SessionState(Protocol[ReadStateT]):
+    """What `handle_event` may read. Items and order are read from storage only when they are asked for."""
+
+    @property
+    def agent_state(self) -> ReadStateT:
+        """The agent's own state."""
+        ...
+
+    @property
+    def context_item_order(self) -> list[str]:
+        """Ids of the visible top-level items, in order."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The session's title."""
+        ...
+
+    def get_context_item(self, item_id: str) -> ContextItem[Any] | None:
+        """Return an item, or None where there is none with this id."""
+        ...
+
+
+_agents: dict[str, type[Agent[Any, Any]]] = {}
+
+
+def agent_classes() -> dict[str, type[Agent[Any, Any]]]:
+    """Return the agents defined so far, by name."""
+    return dict(_agents)
+
+
+class Agent(TypeParameters, Generic[StateT, SessionEventT]):
+    """An agent: `class TravelAgent(Agent[TripState, TripConfirmed | TicketSent], name="travel")`.
+
+    `system_prompt`, `model` and `tools` are attributes where they are constant; override `get_system_prompt`,
+    `get_model` or `get_tools` where they depend on the agent state. `tools` always lists every tool the agent
+    can offer; `get_tools` picks from it. Class keywords: `name`, and `version`, a label people see.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[str] = "1"
+    title: ClassVar[str] = ""
+    examples: ClassVar[Sequence[str]] = ()
+    """Prompts to start with, shown on an empty session's page."""
+    system_prompt: str | None = None
+    model: LanguageModel | None = None
+    tools: Sequence[type[Tool[Any]]] = ()
+    context_items: Sequence[type[ContextItem[Any]]] = ()
+    """Items that no tool, handler or `create_session` makes by name; others need not be listed."""
+    effects: Sequence[type[Effect]] = ()
+
+    def __init_subclass__(cls, *, name: str | None = None, version: str = "1") -> None:
+        super().__init_subclass__()
+        if name is None:
+            return
+        if not name.strip() or "/" in name:
+            raise DefinitionError(f'{cls.__name__}: "{name}" cannot be an agent name. Use letters, digits and "-".')
+        cls.name = name
+        cls.version = version
+        _agents[name] = cls
+
+    def get_system_prompt(self, state: StateT) -> SystemPromptRenderResult:
+        """Return the system prompt for the next request, from the agent state at that moment."""
+        return SystemPromptRenderResult.ready(*([self.system_prompt] if self.system_prompt else []))
+
+    def get_model(self, state: StateT) -> LanguageModel:
+        """Return the model for the next request. Raises `DefinitionError` where the agent has none."""
+        if self.model is None:
+            raise DefinitionError(f"{type(self).__name__} has no model. Set `model` or override `get_model`.")
+        return self.model
+
+    def get_tools(self, state: StateT) -> Sequence[type[Tool[Any]]]:
+        """Return the tools to offer in the next request; each must stand in `tools`."""
+        return self.tools
+
+    def get_actions(self, state: StateT) -> Sequence[type[SessionEvent]]:
+        """Return the public session events to offer to people right now."""
+        return [event for event in self.event_types() if not event.is_private()]
+
+    def create_session(self, args: Any) -> SessionResult[StateT]:
+        """Return the first state, items and effects. Annotate `args` with a `SessionArgs` class to take arguments."""
+        state: Any = self.state_type()()
+        return SessionResult(state)
+
+    def handle_event(self, state: SessionState[StateT], event: SessionEventT) -> EventResult:
+        """Return what changes after an event. Pure: no clock, chance or I/O; `event.time` and `event.id` serve."""
+        raise NotImplementedError(f"{type(self).__name__} takes {type(event).__name__} but has no handle_event.")
+
+    def handle_effect_ended(self, state: SessionState[StateT], ended: EffectEnded) -> EventResult | None:
+        """React to the end of a session effect. None leaves it to the platform."""
+        return None
+
+    @classmethod
+    def state_type(cls) -> type[AgentState]:
+        """Return the class of the agent state."""
+        parameters = type_parameters(cls, Agent)
+        found = parameters[0] if parameters else None
+        return found if isinstance(found, type) and issubclass(found, AgentState) else AgentState
+
+    @classmethod
+    def args_type(cls) -> type[SessionArgs]:
+        """Return the class of the arguments, read off the annotation of `create_session`."""
+        hints = get_type_hints(cls.create_session)
+        names = [name for name in inspect.signature(cls.create_session).parameters if name != "self"]
+        found = hints.get(names[0]) if names else None
+        return found if isinstance(found, type) and issubclass(found, SessionArgs) else SessionArgs
+
+    @classmethod
+    def event_types(cls) -> tuple[type[SessionEvent], ...]:
+        """Return the session events this agent takes."""
+        parameters = type_parameters(cls, Agent)
+        return union_members(parameters[1]) if len(parameters) > 1 else ()
+
+    @classmethod
+    def accepts(cls, event_type: str) -> type[Event] | None:
+        """Return the class of a session event this agent takes, or None."""
+        return next((event for event in cls.event_types() if event.type_name() == event_type), None)
+
+    def find_tool(self, name: str) -> type[Tool[Any]] | None:
+        """Return a tool of the full catalogue by its name, or None."""
+        return next((tool for tool in self.tools if tool.tool_name == name), None)

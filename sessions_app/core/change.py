@@ -1,0 +1,269 @@
+"""The vocabulary of change: what handlers of events may do to a session, written as operations."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from .agent import Agent
+from .canonical import NotStorable, canonical, clean
+from .data import dump, explain, find, load
+from .effects import Effect, Policy
+from .errors import EventDropped, HandlerError, NotLoaded
+from .event_log import Step
+from .items import ContextItem, ItemResult, RenderResult
+from .operations import (
+    EffectFinished,
+    EffectStarted,
+    ItemChanged,
+    ItemClosed,
+    ItemCreated,
+    ItemDeleted,
+    Render,
+    SessionChanged,
+    StateChanged,
+)
+from .platform import MODEL_POLICY, PLATFORM_ITEMS, GenerateResponse, RunTool, ToolCall
+from .state import Draft, EffectRecord, ItemRecord
+
+ITEM_LIMIT = 256 * 1024
+"""Bytes of one item's data."""
+EFFECTS_PER_EVENT = 100
+
+
+@dataclass
+class Change:
+    """One event being handled: the agent, the draft it writes, and the numbers it gives out."""
+
+    agent: Agent[Any, Any]
+    draft: Draft
+    step: Step
+
+    def set_session(self, **fields: Any) -> None:
+        """Change fields of the session row; equal values leave no trace."""
+        session = self.draft.session
+        changed = {name: value for name, value in fields.items() if getattr(session, name) != value}
+        if changed:
+            self.draft.record(SessionChanged(set=changed))
+
+    def set_state(self, raw: Mapping[str, Any]) -> None:
+        """Set the agent state, recording the top-level fields that changed."""
+        changed, removed = difference(self.draft.agent_state, storable(raw, "the agent state"))
+        if changed or removed:
+            self.draft.record(StateChanged(set=changed, removed=removed))
+
+    def create_item(
+        self, result: ItemResult[Any], *, parent: str = "", index: int = 0, after: str | None = None
+    ) -> str:
+        """Create an item with its effects and return its id."""
+        item = _checked_item(result)
+        item_id = self.step.next_id()
+        return self.create_stored(item_id, item.type_name(), dump(item), result.effects, parent, index, after)
+
+    def create_stored(
+        self,
+        item_id: str,
+        type: str,
+        data: Mapping[str, Any],
+        effects: Sequence[Effect] = (),
+        parent: str = "",
+        index: int = 0,
+        after: str | None = None,
+    ) -> str:
+        """Create an item from plain data under a given id."""
+        cls = item_class(type)
+        item = load(cls, data)
+        raw = storable(dump(item), cls.__name__)
+        render, failure = _render(item, item_id)
+        self.draft.record(
+            ItemCreated(id=item_id, type=type, data=raw, render=render, parent=parent, index=index, after=after)
+        )
+        if failure:
+            self.close(item_id, "failed", failure)
+        for effect in effects:
+            self.start_effect(effect, owner=item_id)
+        return item_id
+
+    def change_item(self, record: ItemRecord, result: ItemResult[Any]) -> None:
+        """Take over what an item's handler returned."""
+        item = _checked_item(result)
+        if item.type_name() != record.type:
+            raise HandlerError(f"The handler of {record.type} returned a {item.type_name()}. Return the same type.")
+        raw = storable(dump(item), type(item).__name__)
+        changed, removed = difference(record.data, raw)
+        frozen = self._result_is_frozen(record)
+        render, failure = (None, "") if frozen else _render(item, record.id)
+        new_render = render if render != record.render else None
+        if changed or removed or new_render:
+            self.draft.record(ItemChanged(id=record.id, set=changed, removed=removed, render=new_render))
+        if failure:
+            self.close(record.id, "failed", failure)
+        for effect in result.effects:
+            self.start_effect(effect, owner=record.id)
+
+    def _result_is_frozen(self, record: ItemRecord) -> bool:
+        """A call's result stays what the model was shown, so renders under a completed call no longer change."""
+        call = self.draft.item(record.parent) if record.parent else None
+        return call is not None and not call.open
+
+    def start_effect(self, effect: Any, owner: str = "") -> str:
+        """Start an effect and return its id."""
+        if not isinstance(effect, Effect):
+            raise HandlerError(f"Effects must be Effect objects, not {type(effect).__name__}.")
+        started = sum(isinstance(op, EffectStarted) for op in self.draft.operations)
+        if started >= EFFECTS_PER_EVENT:
+            raise HandlerError(f"One event may start {EFFECTS_PER_EVENT} effects. Split the work over several events.")
+        effect_id = self.step.next_id()
+        payload = storable(dump(effect), type(effect).__name__)
+        policy = self._policy(effect).model_dump(mode="json")
+        self.draft.record(
+            EffectStarted(id=effect_id, type=effect.type_name(), payload=payload, policy=policy, owner=owner)
+        )
+        return effect_id
+
+    def _policy(self, effect: Effect) -> Policy:
+        match effect:
+            case GenerateResponse():
+                return MODEL_POLICY
+            case RunTool():
+                tool = self.agent.find_tool(effect.name)
+                return tool.policy if tool else Policy()
+            case _:
+                return effect.policy()
+
+    def restart_effect(self, effect: EffectRecord) -> str:
+        """Start an ended effect again, from what is stored, as a new effect."""
+        effect_id = self.step.next_id()
+        self.draft.record(
+            EffectStarted(
+                id=effect_id, type=effect.type, payload=effect.payload, policy=effect.policy, owner=effect.owner
+            )
+        )
+        return effect_id
+
+    def end_effect(self, effect_id: str, outcome: str, message: str = "") -> None:
+        """Give an open effect its outcome."""
+        self.draft.record(EffectFinished(id=effect_id, outcome=outcome, message=message))
+
+    def cancel_effects(self, owner: str) -> bool:
+        """Cancel the open effects of an item and tell whether there were any."""
+        own = [effect for effect in self.draft.open_effects() if effect.owner == owner]
+        for effect in own:
+            self.end_effect(effect.id, "cancelled")
+        return bool(own)
+
+    def open_effect(self, effect_id: str) -> EffectRecord:
+        """Return an open effect. Raises `EventDropped` for one that has ended."""
+        found = next((effect for effect in self.draft.open_effects() if effect.id == effect_id), None)
+        if found is None:
+            raise EventDropped(f"Effect {effect_id} had ended before this arrived.")
+        return found
+
+    def close(self, item_id: str, closed: str, reason: str = "") -> None:
+        """Close an item; it counts as ready from now on."""
+        self.draft.record(ItemClosed(id=item_id, closed=closed, reason=reason))
+
+    def delete(self, record: ItemRecord) -> None:
+        """Remove an item with all beneath it, and cancel their effects."""
+        for child in self.draft.children(record.id):
+            self.delete(child)
+        if any(e.id == self.draft.session.request for e in self.draft.open_effects() if e.owner == record.id):
+            self.set_session(request="")
+        self.cancel_effects(record.id)
+        self.draft.record(ItemDeleted(id=record.id))
+
+
+def item_class(type_name: str) -> type[ContextItem[Any]]:
+    """Return the class of an item type. Raises `HandlerError` where this process does not know it."""
+    cls = find("item", type_name)
+    if cls is None:
+        raise HandlerError(f'No context item has the type "{type_name}". Import the module that defines it.')
+    return cast("type[ContextItem[Any]]", cls)
+
+
+def load_item(record: ItemRecord) -> ContextItem[Any]:
+    """Return an item as its author's class."""
+    cls = item_class(record.type)
+    try:
+        return load(cls, record.data).with_id(record.id)
+    except ValidationError as error:
+        raise HandlerError(f"{cls.__name__} cannot read item {record.id}: {explain(error)}") from error
+
+
+def storable(value: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return cleaned data. Raises `HandlerError` naming what cannot be stored."""
+    try:
+        cleaned: dict[str, Any] = clean(value)
+    except NotStorable as error:
+        path = ".".join(map(str, error.path))
+        raise HandlerError(f"{what} cannot be stored: {path or 'value'}: {error.message}") from error
+    if len(canonical(cleaned)) > ITEM_LIMIT:
+        limit = f"{ITEM_LIMIT // 1024} KB"
+        raise HandlerError(f"{what} is larger than {limit}. Keep large data elsewhere and store a reference.")
+    return cleaned
+
+
+def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the top-level fields that changed and those that went."""
+    missing = object()
+    changed = {name: value for name, value in after.items() if not _same(before.get(name, missing), value)}
+    return changed, tuple(sorted(before.keys() - after.keys()))
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Compare as JSON: in Python 1, 1.0 and True are equal, in storage they are not."""
+    return left is right or (left == right and repr(left) == repr(right))
+
+
+def _checked_item(result: Any) -> ContextItem[Any]:
+    if not isinstance(result, ItemResult) or not isinstance(result.data, ContextItem):
+        raise HandlerError(f"Expected ItemResult(item, effects=…), got {type(result).__name__}.")
+    return result.data
+
+
+def _render(item: ContextItem[Any], item_id: str) -> tuple[Render, str]:
+    """Return the stored form of an item's render, and why it failed if it did."""
+    try:
+        rendered: Any = item.with_id(item_id).render()
+        if not isinstance(rendered, RenderResult):
+            raise HandlerError(f"render returned {type(rendered).__name__}, not a RenderResult.")
+        return _stored_render(item, rendered), ""
+    except NotLoaded:
+        raise
+    except BaseException as error:
+        return Render(status="pending"), f"It could not be rendered. {short_reason(error)}"
+
+
+def _stored_render(item: ContextItem[Any], rendered: RenderResult) -> Render:
+    if item.type_name() in PLATFORM_ITEMS:
+        return Render(status=rendered.status)
+    messages = clean([message.model_dump(mode="json") for message in rendered.messages])
+    return Render.model_validate(
+        {"status": rendered.status, "label": rendered.label, "fraction": rendered.fraction, "messages": messages}
+    )
+
+
+def short_reason(error: BaseException) -> str:
+    """Return an error as one line. Never raises, whatever the error's own text does."""
+    try:
+        text = str(error)
+    except BaseException:
+        text = "its text cannot be shown"
+    return f"{type(error).__name__}: {text}"[:500]
+
+
+def traceback_of(error: BaseException) -> str:
+    """Return a traceback for staff. Never raises."""
+    try:
+        return "".join(traceback.format_exception(error))
+    except BaseException:
+        return short_reason(error)
+
+
+def is_tool_call(record: ItemRecord | None) -> bool:
+    """Whether a record is a tool call."""
+    return record is not None and record.type == ToolCall.type_name()

@@ -1,0 +1,212 @@
+"""What the platform does when an effect ends: a model answered, a tool finished, anything came to an outcome."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from pydantic import ValidationError
+
+from .author import handle_item_effect_ended, handle_session_effect_ended
+from .canonical import NotStorable, parse_json
+from .change import Change, is_tool_call, short_reason
+from .data import explain, find, load
+from .effects import Effect, EffectEnded
+from .errors import EventDropped, HandlerError, NotLoaded
+from .event_log import Incoming
+from .events import Event, Sender
+from .items import ItemResult
+from .language_model import Completed, ModelResponse, Terminated
+from .messages import ReasoningPart, TextPart, ToolCallPart
+from .operations import ItemChanged
+from .platform import (
+    AssistantMessage,
+    EffectHasEnded,
+    EmittedValue,
+    GenerateResponse,
+    ModelResponded,
+    RunTool,
+    ToolCall,
+    ToolError,
+    ToolFinished,
+)
+from .state import Draft, EffectRecord, ItemRecord
+
+CUT_TRIES = 2
+"""How often a model may run into its output limit in a row before a person is asked."""
+
+
+def handle_model_responded(change: Change, event: ModelResponded) -> None:
+    """Fill the waiting assistant message, or block generation with the reason."""
+    effect = change.open_effect(event.effect_id)
+    placeholder = _owner(change, effect)
+    response = event.response
+    change.end_effect(effect.id, "done")
+    change.set_session(
+        request="",
+        input_tokens=change.draft.session.input_tokens + response.usage.input_tokens,
+        output_tokens=change.draft.session.output_tokens + response.usage.output_tokens,
+    )
+    text = "\n\n".join(part.text for part in response.parts if isinstance(part, TextPart) and part.text.strip())
+    calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
+    match response.status:
+        case Terminated(reason="length"):
+            _take_cut_reply(change, placeholder, response, text)
+        case Terminated(reason=reason, message=message):
+            _block(change, placeholder, reason, message)
+        case Completed() if not text and not calls:
+            _block(change, placeholder, "empty", "The model gave an empty answer.")
+        case Completed():
+            _take_reply(change, placeholder, response, text)
+            change.set_session(answered_seq=_asked_seq(placeholder), cuts=0)
+            for index, call in enumerate(calls):
+                _open_call(change, placeholder, index, call, event.offered)
+        case _:
+            assert_never(response.status)
+
+
+def _owner(change: Change, effect: EffectRecord) -> ItemRecord:
+    record = change.draft.item(effect.owner)
+    if record is None:
+        raise EventDropped(f"Item {effect.owner} is gone.")
+    return record
+
+
+def _asked_seq(placeholder: ItemRecord) -> int:
+    """The event that decided on the request; everything owed up to it is answered by the reply."""
+    return int(placeholder.id.split("_")[0])
+
+
+def _take_reply(change: Change, placeholder: ItemRecord, response: ModelResponse, text: str, note: str = "") -> None:
+    reasoning = tuple(part for part in response.parts if isinstance(part, ReasoningPart))
+    message = AssistantMessage(text=text, reasoning=reasoning, model=response.model, note=note)
+    change.change_item(placeholder, ItemResult(message))
+
+
+def _take_cut_reply(change: Change, placeholder: ItemRecord, response: ModelResponse, text: str) -> None:
+    """Keep the text of a reply that ran into the output limit, drop its calls, and let the model go on."""
+    _take_reply(change, placeholder, response, text, note="length")
+    cuts = change.draft.session.cuts + 1
+    change.set_session(answered_seq=_asked_seq(placeholder), owed_seq=change.step.seq, cuts=cuts)
+    if cuts >= CUT_TRIES:
+        reason = f"The model reached its output limit {cuts} times in a row."
+        change.set_session(blocked_code="length", blocked_reason=reason)
+
+
+def _block(change: Change, placeholder: ItemRecord, code: str, reason: str) -> None:
+    change.delete(placeholder)
+    change.set_session(blocked_code=code, blocked_reason=reason)
+
+
+def _open_call(
+    change: Change, placeholder: ItemRecord, index: int, call: ToolCallPart, offered: tuple[str, ...]
+) -> None:
+    """Make a call a row of its own and start its tool, or put the error the model must see beneath it."""
+    call_id = f"{placeholder.id}_{index}"
+    arguments = call.arguments or "{}"
+    data = {"name": call.name, "arguments": arguments, "provider_id": call.provider_id or call.id}
+    change.create_stored(call_id, ToolCall.type_name(), data, parent=placeholder.id, index=index)
+    fault = call_fault(change, call.name, arguments, offered)
+    if fault:
+        change.create_item(ItemResult(ToolError(message=fault)), parent=call_id)
+    else:
+        change.start_effect(RunTool(name=call.name, arguments=arguments), owner=call_id)
+
+
+def call_fault(change: Change, name: str, arguments: str, offered: tuple[str, ...]) -> str:
+    """Return what is wrong with a call, in words the model can act on; "" if it can run."""
+    tool = change.agent.find_tool(name) if name in offered else None
+    if tool is None:
+        listed = ", ".join(offered) or "none"
+        return f'There is no tool "{name}" to call now. Tools offered: {listed}.'
+    try:
+        parsed = parse_json(arguments)
+    except NotStorable as error:
+        return f"The arguments of {name} are wrong: {error.message}. Send a JSON object that fits its schema."
+    try:
+        tool.model_validate(parsed)
+    except ValidationError as error:
+        return f"The arguments of {name} are wrong: {explain(error)}."
+    return ""
+
+
+def handle_tool_finished(change: Change, event: ToolFinished) -> list[Incoming]:
+    """Hang a tool's items under its call; its events follow, each with a number of its own."""
+    effect = change.open_effect(event.effect_id)
+    call = _owner(change, effect)
+    change.end_effect(effect.id, "done")
+    for index, item in enumerate(event.items):
+        effects = [_load_effect(value) for value in item.effects]
+        change.create_stored(change.step.next_id(), item.type, item.data, effects, parent=call.id, index=index)
+    sender = Sender("tool", effect.id, str(call.data["name"]))
+    return [_follow(event, value, sender) for value in event.events]
+
+
+def _load_effect(value: EmittedValue) -> Effect:
+    cls = find("effect", value.type)
+    if cls is None:
+        raise HandlerError(f'No effect has the type "{value.type}". Import the module that defines it.')
+    loaded: Effect = load(cls, value.payload)
+    return loaded
+
+
+def _follow(event: Event, value: EmittedValue, sender: Sender, item_id: str = "", effect_id: str = "") -> Incoming:
+    return Incoming(value.type, value.payload, sender, event.time, item_id, effect_id)
+
+
+def handle_effect_ended(change: Change, event: EffectHasEnded) -> list[Incoming]:
+    """Record the outcome, tell the owner, and return the event that `run` gave back."""
+    effect = change.open_effect(event.effect_id)
+    change.end_effect(effect.id, event.outcome, event.message)
+    owner = change.draft.item(effect.owner) if effect.owner else None
+    if effect.type == GenerateResponse.type_name():
+        _end_request(change, owner, event)
+    elif is_tool_call(owner) and owner is not None:
+        _end_tool(change, owner, event)
+    elif event.outcome != "done" and (owner is not None or not effect.owner):
+        _tell_owner(change, effect, owner, event)
+    if event.event is None:
+        return []
+    return [_follow(event, event.event, Sender("effect", effect.id, effect.type), effect.owner, effect.id)]
+
+
+def _end_request(change: Change, placeholder: ItemRecord | None, event: EffectHasEnded) -> None:
+    change.set_session(request="")
+    if placeholder is None:
+        return
+    if event.outcome == "not ready":
+        change.delete(placeholder)
+    else:
+        reason = event.message or f"The request ended: {event.outcome}."
+        _block(change, placeholder, event.outcome.replace(" ", "-"), reason)
+
+
+def _end_tool(change: Change, call: ItemRecord, event: EffectHasEnded) -> None:
+    message = event.message or f"{call.data['name']} ended: {event.outcome}."
+    change.create_item(ItemResult(ToolError(message=message)), parent=call.id)
+
+
+def _tell_owner(change: Change, effect: EffectRecord, owner: ItemRecord | None, event: EffectHasEnded) -> None:
+    """Let the owner react. A hook that raises changes nothing and leaves the end to the platform."""
+    ended = EffectEnded(_known_effect(effect), event.outcome, event.message)
+    attempt = Change(change.agent, Draft(change.draft), change.step)
+    try:
+        if owner is None:
+            handle_session_effect_ended(attempt, ended)
+        elif not owner.closed:
+            handle_item_effect_ended(attempt, owner, ended)
+    except NotLoaded:
+        raise
+    except BaseException as error:
+        if owner is not None:
+            reason = f"Its handle_effect_ended failed. {short_reason(error)}"
+            change.draft.record(ItemChanged(id=owner.id, reason=reason))
+    else:
+        change.draft.absorb(attempt.draft)
+
+
+def _known_effect(effect: EffectRecord) -> Effect | None:
+    cls = find("effect", effect.type)
+    try:
+        return load(cls, effect.payload) if cls else None
+    except ValidationError:
+        return None

@@ -1,0 +1,120 @@
+"""The platform's events that people send: a message, stop, retry, try again, skip."""
+
+from __future__ import annotations
+
+from .change import Change, is_tool_call
+from .errors import EventRejected
+from .events import Event, Sender
+from .items import ItemResult
+from .operations import ItemChanged
+from .platform import AssistantMessage, Retry, Skip, Stop, TryAgain, UserMessage, UserMessageSent
+from .state import ItemRecord
+
+TITLE_FROM_MESSAGE = 60
+"""Characters of the first message that name a session until its agent does."""
+
+
+def handle_user_message(change: Change, event: UserMessageSent) -> None:
+    """Append the message. It owes an answer, and unblocks a session that was waiting for a person."""
+    if not event.text.strip():
+        raise EventRejected("invalid", "The message is empty.", errors=((("text",), "Write something first."),))
+    change.create_item(ItemResult(UserMessage(text=event.text)))
+    if not change.draft.session.title:
+        change.set_session(title=title_from(event.text))
+    change.set_session(owed_seq=change.step.seq)
+    person_spoke(change)
+
+
+def title_from(text: str) -> str:
+    """Return a title made of a message's first words."""
+    line = " ".join(text.split())
+    return line if len(line) <= TITLE_FROM_MESSAGE else line[: TITLE_FROM_MESSAGE - 1].rstrip() + "…"
+
+
+def person_spoke(change: Change) -> None:
+    """New input lifts a block and starts the counts of a turn anew."""
+    change.set_session(blocked_code="", blocked_reason="", requests=0, cuts=0, stopped=False)
+
+
+def handle_stop(change: Change, event: Stop) -> None:
+    """End everything that runs and leave a history that the next request can use."""
+    draft = change.draft
+    request = draft.session.request
+    placeholder = next((e.owner for e in draft.open_effects() if e.id == request), "")
+    cancelled_owners = {effect.owner for effect in draft.open_effects()}
+    for effect in draft.open_effects():
+        change.end_effect(effect.id, "cancelled")
+    for record in draft.open_items():
+        if record.id == placeholder:
+            _keep_partial(change, record, event.partial)
+        elif record.parent or record.id in cancelled_owners:
+            change.close(record.id, "cancelled", f"Stopped by {_name(event.sender)}.")
+    change.set_session(request="", stopped=True, answered_seq=change.step.seq, blocked_code="", blocked_reason="")
+
+
+def _keep_partial(change: Change, record: ItemRecord, partial: str) -> None:
+    if not partial.strip():
+        change.delete(record)
+        return
+    message = AssistantMessage(text=partial, note="stopped")
+    change.change_item(record, ItemResult(message))
+
+
+def _name(sender: Sender) -> str:
+    return sender.name or sender.kind
+
+
+def handle_retry(change: Change, event: Retry) -> None:
+    """Let a blocked model request be made again, from today's state."""
+    session = change.draft.session
+    if not session.blocked_code:
+        raise EventRejected("conflict", "There is nothing to try again: no request is blocked.")
+    if session.blocked_code == "refused":
+        raise EventRejected("conflict", "The model refused this. Write something else instead of asking it again.")
+    change.set_session(blocked_code="", blocked_reason="", requests=0, cuts=0)
+
+
+def handle_try_again(change: Change, record: ItemRecord, event: TryAgain) -> None:
+    """Run the failed effect of an item again, reopening the item, unless a model was shown the failure."""
+    effect = change.draft.last_effect(record.id)
+    if effect is None or effect.outcome in ("", "done", "cancelled"):
+        raise EventRejected("conflict", "There is nothing to try again here.")
+    if _was_shown(change, record):
+        raise EventRejected("conflict", "The answer was given without this already. Ask for it in a new message.")
+    if record.closed:
+        change.close(record.id, "")
+    elif record.reason:
+        change.draft.record(ItemChanged(id=record.id, reason=""))
+    change.restart_effect(effect)
+
+
+def _was_shown(change: Change, record: ItemRecord) -> bool:
+    """A completed call's result has gone, or is about to go, into a request."""
+    call = record if is_tool_call(record) else change.draft.item(record.parent) if record.parent else None
+    return call is not None and not call.open
+
+
+def handle_skip(change: Change, record: ItemRecord, event: Skip) -> None:
+    """Stop waiting for an item."""
+    if not record.open or is_tool_call(record) or record.type == AssistantMessage.type_name():
+        raise EventRejected("conflict", "This is not waiting for anything.")
+    change.cancel_effects(record.id)
+    change.close(record.id, "skipped", f"Skipped by {_name(event.sender)}.")
+
+
+def handled_by_people(change: Change, event: Event, record: ItemRecord | None) -> bool:
+    """Handle one of the platform's public events and tell whether it was one."""
+    match event:
+        case UserMessageSent():
+            handle_user_message(change, event)
+        case Stop():
+            handle_stop(change, event)
+        case Retry():
+            handle_retry(change, event)
+        case TryAgain() if record:
+            handle_try_again(change, record, event)
+        case Skip() if record:
+            handle_skip(change, record, event)
+        case _:
+            return False
+    return True

@@ -1,0 +1,93 @@
+"""Tools: what a model may call. Fields are the arguments, the docstring is the description."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic
+
+from typing_extensions import TypeVar as TypeVarWithDefault
+
+from .data import Data, TypeParameters, type_parameters, union_members
+from .effects import Delivery, Policy
+from .errors import DefinitionError
+from .events import Event, SessionEvent
+from .items import ContextItem, ItemResult
+from .language_model import ToolSpecification
+
+SessionEventT = TypeVarWithDefault("SessionEventT", bound=SessionEvent, default=SessionEvent)
+
+TOOL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
+"""What every supported provider takes as a tool name."""
+TOOL_TIMEOUT = 60.0
+"""Seconds a tool may run by default."""
+
+
+@dataclass(frozen=True)
+class ToolResult(Generic[SessionEventT]):
+    """What `execute` returns: items that hang under the call, then session events the tool declares."""
+
+    context_items: Sequence[ContextItem[Any] | ItemResult[Any]] = ()
+    events: Sequence[SessionEventT] = ()
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """What a running tool may use. `idempotency_key` is the same in every attempt."""
+
+    idempotency_key: str
+    attempt: int = 1
+
+
+class Tool(TypeParameters, Data, Generic[SessionEventT]):
+    """A tool: `class FindFlights(Tool, name="find_flights")`, with its session events as `Tool[HideContextItem]`.
+
+    Class keywords: `name` as the model sees it; `timeout` in seconds; `retries`; `delivery`.
+    """
+
+    tool_name: ClassVar[str]
+    policy: ClassVar[Policy]
+
+    def __init_subclass__(
+        cls,
+        *,
+        name: str | None = None,
+        timeout: float = TOOL_TIMEOUT,
+        retries: int = 0,
+        delivery: Delivery = "at-least-once",
+    ) -> None:
+        super().__init_subclass__()
+        if name is None:
+            return
+        if not TOOL_NAME.fullmatch(name):
+            raise DefinitionError(
+                f'{cls.__name__}: providers refuse the tool name "{name}". Use 1 to 64 letters, digits, "_" and "-", '
+                'beginning with a letter or "_".'
+            )
+        if not (cls.__doc__ or "").strip():
+            raise DefinitionError(
+                f"{cls.__name__} has no docstring. It is the description the model chooses by: write one."
+            )
+        cls.tool_name = name
+        source = "default for tools" if timeout == TOOL_TIMEOUT else f"declared by {cls.__name__}"
+        cls.policy = Policy(timeout=timeout, retries=retries, delivery=delivery, source=source)
+
+    async def execute(self, context: ToolContext) -> ToolResult[SessionEventT]:
+        """Do the work and return items and events."""
+        raise NotImplementedError
+
+    @classmethod
+    def emits(cls) -> tuple[type[Event], ...]:
+        """Return the session events this tool may return."""
+        parameters = type_parameters(cls, Tool)
+        return union_members(parameters[0]) if parameters else ()
+
+    @classmethod
+    def specification(cls) -> ToolSpecification:
+        """Return the tool as it is offered to a model."""
+        schema = cls.model_json_schema()
+        schema.pop("title", None)
+        schema.pop("description", None)
+        return ToolSpecification(name=cls.tool_name, description=inspect.cleandoc(cls.__doc__ or ""), parameters=schema)
