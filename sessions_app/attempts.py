@@ -1,0 +1,119 @@
+"""One attempt at an effect: a model request, a tool, or an author's own effect."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from pydantic import ValidationError
+
+from sessions_app import engine
+from sessions_app.core.data import dump, explain, find, load
+from sessions_app.core.effects import Effect
+from sessions_app.core.errors import HandlerError
+from sessions_app.core.events import Event
+from sessions_app.core.platform import GenerateResponse, RunTool, ToolFinished
+from sessions_app.core.tool_results import check_emits, emitted, tool_finished_payload
+from sessions_app.core.tools import ToolContext
+from sessions_app.leases import Claim
+from sessions_app.models import StoredEffect
+from sessions_app.registry import get_agent
+from sessions_app.runner import Ending, author_threads, ended, in_database
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+async def perform(claimed: Claim) -> Ending:
+    """Run an effect's code and return how it ended. What the code raises passes through."""
+    match claimed.effect.type:
+        case GenerateResponse.definition.type:
+            from sessions_app.model_calls import request_response
+
+            return await request_response(claimed)
+        case RunTool.definition.type:
+            return await _run_tool(claimed)
+        case _:
+            return await _run_effect(claimed)
+
+
+async def _run_tool(claimed: Claim) -> Ending:
+    effect = claimed.effect
+    call = RunTool.model_validate_json(effect.payload)
+    tool_class = get_agent(effect.session.agent).find_tool(call.name)
+    if tool_class is None:
+        return ended(effect, "failed", f'There is no tool "{call.name}" any more.')
+    try:
+        tool = tool_class.model_validate_json(call.arguments)
+    except ValidationError as error:
+        return ended(effect, "failed", f"The arguments of {call.name} are wrong: {explain(error)}.")
+    result = await tool.execute(ToolContext(effect.idempotency_key, claimed.attempt))
+    return Ending(ToolFinished.type_name(), tool_finished_payload(tool, effect.effect_id, result))
+
+
+async def _run_effect(claimed: Claim) -> Ending:
+    effect = load_effect(claimed.effect)
+    context = RunningContext(claimed, effect)
+    try:
+        returned = await effect.run(context)  # type: ignore[attr-defined]  # every effect that is run has one
+    finally:
+        context.close()
+    if context.unhandled:
+        return ended(claimed.effect, "failed", f"Its event {context.unhandled} could not be handled.")
+    if returned is None:
+        return ended(claimed.effect, "done")
+    check_emits(effect, returned)
+    return ended(claimed.effect, "done", event=emitted(returned))
+
+
+def load_effect(row: StoredEffect) -> Effect:
+    """Return an effect as its author's class. Raises `HandlerError` where today's class cannot read it."""
+    cls = find("effect", row.type)
+    if cls is None:
+        raise HandlerError(f'No effect has the type "{row.type}".')
+    try:
+        effect: Effect = load(cls, json.loads(row.payload))
+    except ValidationError as error:
+        raise HandlerError(f"{cls.__name__} cannot read its stored payload: {explain(error)}") from error
+    return effect
+
+
+class RunningContext:
+    """What a running effect may use; the real `EffectContext`."""
+
+    def __init__(self, claimed: Claim, effect: Effect) -> None:
+        self._claim = claimed
+        self._effect = effect
+        self._sent: Counter[str] = Counter()
+        self._closed = False
+        self.unhandled = ""
+
+    @property
+    def idempotency_key(self) -> str:
+        return self._claim.effect.idempotency_key
+
+    @property
+    def attempt(self) -> int:
+        return self._claim.attempt
+
+    async def dispatch_event(self, event: Event) -> None:
+        if self._closed:
+            raise HandlerError(f"{type(self._effect).__name__} has returned and can send no more events.")
+        check_emits(self._effect, event)
+        name = event.type_name()
+        self._sent[name] += 1
+        receipt = await in_database(
+            engine.dispatch_from_effect, self._claim.effect, self.attempt, self._sent[name], name, dump(event)
+        )
+        if receipt.status == "failed":
+            self.unhandled = f"{name} (event {receipt.seq})"
+
+    async def in_thread(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.get_running_loop().run_in_executor(author_threads, lambda: function(*args, **kwargs))
+
+    def close(self) -> None:
+        """Take no more events."""
+        self._closed = True

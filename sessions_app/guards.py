@@ -1,0 +1,110 @@
+"""Guards around agent code: a limit on its time, and in development a check that it is pure."""
+
+from __future__ import annotations
+
+import ctypes
+import heapq
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from sessions_app.conf import configuration
+from sessions_app.core.event_log import Transition
+
+T = TypeVar("T")
+
+
+class HandlerOverran(BaseException):
+    """Handling an event took too long. Raised inside the agent's code; no `Exception`, so it is hard to swallow."""
+
+    def __str__(self) -> str:
+        return "Handling took longer than allowed. Move slow work into an effect."
+
+
+class _Limit:
+    """One running call with its deadline. Either the call finishes or the watchdog fires, never both."""
+
+    def __init__(self, seconds: float) -> None:
+        self.deadline = time.monotonic() + seconds
+        self.thread = threading.get_ident()
+        self.lock = threading.Lock()
+        self.finished = False
+        self.fired = False
+
+    def __lt__(self, other: _Limit) -> bool:
+        return self.deadline < other.deadline
+
+    def fire(self) -> None:
+        with self.lock:
+            if not self.finished:
+                self.fired = True
+                _raise_in(self.thread, HandlerOverran)
+
+    def finish(self) -> None:
+        with self.lock:
+            self.finished = True
+            if self.fired:
+                _raise_in(self.thread, None)  # takes back what was not delivered yet
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error) if error else None)
+
+
+class _Watchdog:
+    """One thread that watches all running calls."""
+
+    def __init__(self) -> None:
+        self.limits: list[_Limit] = []
+        self.changed = threading.Condition()
+        self.thread: threading.Thread | None = None
+
+    def watch(self, limit: _Limit) -> None:
+        with self.changed:
+            heapq.heappush(self.limits, limit)
+            if self.thread is None or not self.thread.is_alive():
+                self.thread = threading.Thread(target=self._run, name="handler-watchdog", daemon=True)
+                self.thread.start()
+            elif self.limits[0] is limit:
+                self.changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self.changed:
+                while not self.limits or self.limits[0].deadline > time.monotonic():
+                    wait = self.limits[0].deadline - time.monotonic() if self.limits else None
+                    self.changed.wait(wait)
+                limit = heapq.heappop(self.limits)
+            limit.fire()
+
+
+_watchdog = _Watchdog()
+
+
+def limited(function: Callable[[], T], seconds: float) -> T:
+    """Call a function and raise `HandlerOverran` inside it when it has taken `seconds`."""
+    limit = _Limit(seconds)
+    _watchdog.watch(limit)
+    try:
+        return function()
+    finally:
+        limit.finish()
+
+
+def guarded(reduce: Callable[[], list[Transition]]) -> list[Transition]:
+    """Reduce an event under the time limit; where purity is checked, do it twice and compare."""
+    settings = configuration()
+    transitions = limited(reduce, settings.HANDLER_LIMIT)
+    if settings.CHECK_PURITY and _decisions(limited(reduce, settings.HANDLER_LIMIT)) != _decisions(transitions):
+        first = transitions[0]
+        reason = (
+            "Handling this event twice gave two different results, so a handler is not pure. Handlers may not ask "
+            "the clock, chance or the outside; use event.time and event.id, or an effect."
+        )
+        return [Transition(first.seq, first.event, "failed", reason)]
+    return transitions
+
+
+def _decisions(transitions: list[Transition]) -> list[object]:
+    return [(transition.status, transition.operations) for transition in transitions]

@@ -1,0 +1,151 @@
+"""Effect facts: who runs an effect, until when, and what came of it. Written under the attempt as a fence.
+
+These are no session facts, so they need no session lock; each is one UPDATE that changes nothing when the attempt
+it speaks for is no longer the current one. All times are the database's.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce, Now
+
+from sessions_app.conf import configuration
+from sessions_app.core.canonical import canonical
+from sessions_app.locks import writing
+from sessions_app.models import StoredEffect, StoredStream
+
+Status = StoredEffect.Status
+AT_WORK = (Status.CLAIMED, Status.RUNNING)
+WORKER = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+TRACEBACK_LENGTH = 20_000
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An effect this process may run: the row, its attempt, and the seconds left until its deadline."""
+
+    effect: StoredEffect
+    attempt: int
+    remaining: float
+
+    @property
+    def rows(self) -> QuerySet[StoredEffect]:
+        """The effect's row, as long as this attempt is the current one and has not ended."""
+        return StoredEffect.objects.filter(pk=self.effect.pk, attempt=self.attempt, status__in=AT_WORK)
+
+
+def _lease_end() -> Any:
+    return Now() + timedelta(seconds=configuration().LEASE)
+
+
+def claim(effect_pk: int) -> Claim | None:
+    """Claim a pending effect that is due; None where somebody else has it or there is nothing to do."""
+    due = StoredEffect.objects.filter(pk=effect_pk, status=Status.PENDING, due_at__lte=Now(), deadline__gt=Now())
+    with writing():
+        if not due.update(status=Status.CLAIMED, attempt=F("attempt") + 1, lease_until=_lease_end(), worker=WORKER):
+            return None
+        effect = StoredEffect.objects.select_related("session").annotate(now=Now()).get(pk=effect_pk)
+    now: datetime = effect.now
+    return Claim(effect, effect.attempt, (effect.deadline - now).total_seconds())
+
+
+def start(claimed: Claim) -> bool:
+    """Note that the effect's own code begins. From here on a lost worker leaves an at-most-once outcome unknown."""
+    with writing():
+        return bool(claimed.rows.update(status=Status.RUNNING, started_at=Coalesce("started_at", Now())))
+
+
+def report(claimed: Claim, type: str, payload: Mapping[str, Any], traceback: str = "") -> bool:
+    """Save the outcome event of an attempt before it is applied, so that it survives whatever happens next."""
+    result = canonical({"type": type, "payload": payload})
+    with writing():
+        return bool(
+            claimed.rows.update(
+                status=Status.REPORTED, result=result, traceback=traceback[-TRACEBACK_LENGTH:], lease_until=_lease_end()
+            )
+        )
+
+
+def retry_later(claimed: Claim, delay: float, message: str, request: str = "") -> bool:
+    """Give an attempt up and let another begin after `delay` seconds, with the same model request if there is one."""
+    with writing():
+        return bool(
+            claimed.rows.update(
+                status=Status.PENDING,
+                due_at=Now() + timedelta(seconds=delay),
+                lease_until=None,
+                message=message,
+                request=request,
+            )
+        )
+
+
+def release(claimed: Claim) -> None:
+    """Hand an effect back untouched, as this worker is about to stop."""
+    with writing():
+        claimed.rows.update(status=Status.PENDING, lease_until=None)
+
+
+def renew(claims: Iterable[Claim]) -> set[int]:
+    """Renew the leases of running effects in one UPDATE and return the keys of those that are still ours."""
+    wanted = Q(pk__in=[])
+    for claimed in claims:
+        wanted |= Q(pk=claimed.effect.pk, attempt=claimed.attempt)
+    owned = StoredEffect.objects.filter(wanted, status__in=AT_WORK, deadline__gt=Now())
+    with writing():
+        owned.update(lease_until=_lease_end())
+    return set(owned.values_list("pk", flat=True))
+
+
+def write_stream(claimed: Claim, stream_no: int, text: str) -> bool:
+    """Save what a model has streamed so far, renewing the lease. False where the attempt is no longer current."""
+    with writing():
+        if not claimed.rows.update(lease_until=_lease_end()):
+            return False
+        row = StoredStream(
+            effect=claimed.effect,
+            item_id=claimed.effect.owner_item,
+            attempt=claimed.attempt,
+            stream_no=stream_no,
+            text=text,
+        )
+        StoredStream.objects.bulk_create(
+            [row],
+            update_conflicts=True,
+            unique_fields=["effect"],
+            update_fields=["item_id", "attempt", "stream_no", "text"],
+        )
+    return True
+
+
+def needs_attention(limit: int) -> list[StoredEffect]:
+    """Return effects that are due, were left by a lost worker, hold a saved result, or are past their deadline."""
+    due = Q(status=Status.PENDING, due_at__lte=Now())
+    left = Q(status__in=AT_WORK, lease_until__lt=Now())
+    saved = Q(status=Status.REPORTED, lease_until__lt=Now())
+    late = ~Q(status=Status.ENDED) & Q(deadline__lt=Now())
+    return list(StoredEffect.objects.filter(due | left | saved | late).annotate(now=Now()).order_by("due_at")[:limit])
+
+
+def put_back(effect: StoredEffect) -> bool:
+    """Make the effect of a lost worker pending again and count the loss."""
+    with writing():
+        return bool(
+            StoredEffect.objects.filter(
+                pk=effect.pk, attempt=effect.attempt, status__in=AT_WORK, lease_until__lt=Now()
+            ).update(
+                status=Status.PENDING,
+                losses=F("losses") + 1,
+                lease_until=None,
+                due_at=Now(),
+                message="The worker stopped; another takes over.",
+            )
+        )

@@ -1,0 +1,77 @@
+"""A model request as an effect: prepare it from one snapshot, stream what comes, report the response."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from pydantic import TypeAdapter
+
+from sessions_app import store
+from sessions_app.core.agent import AgentState
+from sessions_app.core.change import short_reason
+from sessions_app.core.data import load
+from sessions_app.core.language_model import LanguageModel, ModelRequest, ModelResponse, Terminated, ToolSpecification
+from sessions_app.core.messages import Message
+from sessions_app.core.platform import ModelResponded
+from sessions_app.core.request import NotReady, PreparedRequest, prepare_request
+from sessions_app.leases import Claim
+from sessions_app.registry import get_agent
+from sessions_app.runner import Ending, backoff, ended, in_database, policy_of
+from sessions_app.streams import StreamReporter
+
+_messages: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
+_tools: TypeAdapter[list[ToolSpecification]] = TypeAdapter(list[ToolSpecification])
+
+
+async def request_response(claimed: Claim) -> Ending:
+    """Ask the model and return the response as an outcome, or a pause before the same request is sent again."""
+    try:
+        prepared, model, seen_seq = await in_database(_prepare, claimed)
+    except NotReady:
+        return ended(claimed.effect, "not ready")
+    response = await _ask(claimed, model, prepared)
+    status = response.status
+    failures = claimed.attempt - claimed.effect.losses
+    if isinstance(status, Terminated) and status.retryable and failures <= policy_of(claimed.effect).retries:
+        delay = max(backoff(failures), status.retry_after or 0.0)
+        return Ending(retry_after=delay, message=status.message, request=prepared.text)
+    await in_database(store.keep_blobs, [prepared.system_text, prepared.tools_text])
+    event = ModelResponded(
+        effect_id=claimed.effect.effect_id,
+        response=response,
+        offered=prepared.offered,
+        seen_seq=seen_seq,
+        system_digest=prepared.system_digest,
+        tools_digest=prepared.tools_digest,
+        request_digest=prepared.digest,
+    )
+    return Ending(ModelResponded.type_name(), event.model_dump(mode="json"))
+
+
+async def _ask(claimed: Claim, model: LanguageModel, prepared: PreparedRequest) -> ModelResponse:
+    reporter = StreamReporter(claimed)
+    try:
+        async with reporter:
+            return await model.generate_response(replace(prepared.request, reporter=reporter))
+    except Exception as error:
+        # A custom model that raises is treated as one that says so; providers return Terminated themselves.
+        return ModelResponse(status=Terminated(reason="error", message=f"The model failed. {short_reason(error)}"))
+
+
+def _prepare(claimed: Claim) -> tuple[PreparedRequest, LanguageModel, int]:
+    agent = get_agent(claimed.effect.session.agent)
+    loaded = store.load_snapshot(claimed.effect.session_id)
+    state: AgentState = load(agent.state_type(), loaded.agent_state)
+    prepared = _saved(claimed) or prepare_request(agent, state, loaded, claimed.effect.owner_item)
+    return prepared, agent.get_model(state), loaded.session.seq
+
+
+def _saved(claimed: Claim) -> PreparedRequest | None:
+    """Return the request an earlier attempt sent; a retry sends the same."""
+    if not claimed.effect.request:
+        return None
+    saved = json.loads(claimed.effect.request)
+    tools = _tools.validate_python(saved["tools"])
+    request = ModelRequest(saved["system"], _messages.validate_python(saved["messages"]), tools)
+    return PreparedRequest(request, tuple(tool.name for tool in tools))
