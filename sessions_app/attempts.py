@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -18,10 +17,12 @@ from sessions_app.core.events import Event
 from sessions_app.core.platform import GenerateResponse, RunTool, ToolFinished
 from sessions_app.core.tool_results import check_emits, emitted, tool_finished_payload
 from sessions_app.core.tools import ToolContext
+from sessions_app.endings import Ending, ended
 from sessions_app.leases import Claim
+from sessions_app.model_calls import request_response
 from sessions_app.models import StoredEffect
 from sessions_app.registry import get_agent
-from sessions_app.runner import Ending, author_threads, ended, in_database
+from sessions_app.threads import in_author_thread, in_database
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,8 +32,6 @@ async def perform(claimed: Claim) -> Ending:
     """Run an effect's code and return how it ended. What the code raises passes through."""
     match claimed.effect.type:
         case GenerateResponse.definition.type:
-            from sessions_app.model_calls import request_response
-
             return await request_response(claimed)
         case RunTool.definition.type:
             return await _run_tool(claimed)
@@ -45,7 +44,7 @@ async def _run_tool(claimed: Claim) -> Ending:
     call = RunTool.model_validate_json(effect.payload)
     tool_class = get_agent(effect.session.agent).find_tool(call.name)
     if tool_class is None:
-        return ended(effect, "failed", f'There is no tool "{call.name}" any more.')
+        raise HandlerError(f'There is no tool "{call.name}" here.')
     try:
         tool = tool_class.model_validate_json(call.arguments)
     except ValidationError as error:
@@ -112,7 +111,7 @@ class RunningContext:
             self.unhandled = f"{name} (event {receipt.seq})"
 
     async def in_thread(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.get_running_loop().run_in_executor(author_threads, lambda: function(*args, **kwargs))
+        return await in_author_thread(function, *args, **kwargs)
 
     def close(self) -> None:
         """Take no more events."""

@@ -203,11 +203,19 @@ def _change_once(session_pk: int, decide: Decide, item_id: str) -> Receipt:
     if isinstance(decision, Receipt):
         return decision
     started = time.perf_counter()
-    transitions = _reduce(get_agent(loaded.row.agent), loaded, decision.incoming)
+    transitions = _reduce(_agent_of(loaded), loaded, decision.incoming)
     duration = int((time.perf_counter() - started) * 1_000_000)
     with writing():
         events = _save(loaded, transitions, {**decision.columns, "duration_us": duration})
     return receipts.receipt_of(events[0])
+
+
+def _agent_of(loaded: LoadedSession) -> Agent[Any, Any]:
+    try:
+        return get_agent(loaded.row.agent)
+    except LookupError as error:
+        # During a deploy a process may not have the agent yet; whoever asked can ask again.
+        raise EventRejected("busy", f'The agent "{loaded.row.agent}" is not available here now.') from error
 
 
 def _reduce(agent: Agent[Any, Any], loaded: LoadedSession, incoming: Incoming) -> list[Transition]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -126,13 +126,23 @@ def write_stream(claimed: Claim, stream_no: int, text: str) -> bool:
     return True
 
 
-def needs_attention(limit: int) -> list[StoredEffect]:
-    """Return effects that are due, were left by a lost worker, hold a saved result, or are past their deadline."""
+def find(effect_pk: int) -> StoredEffect | None:
+    """Return an effect with its session."""
+    return StoredEffect.objects.select_related("session").filter(pk=effect_pk).first()
+
+
+def needs_attention(limit: int, passed_over: Collection[int]) -> list[StoredEffect]:
+    """Return effects that are due, were left by a lost worker, hold a saved result, or are past their deadline.
+
+    Effects in `passed_over` cannot be run here and only count when they are past their deadline.
+    """
     due = Q(status=Status.PENDING, due_at__lte=Now())
     left = Q(status__in=AT_WORK, lease_until__lt=Now())
     saved = Q(status=Status.REPORTED, lease_until__lt=Now())
     late = ~Q(status=Status.ENDED) & Q(deadline__lt=Now())
-    return list(StoredEffect.objects.filter(due | left | saved | late).annotate(now=Now()).order_by("due_at")[:limit])
+    waiting = (due | left | saved) & ~Q(pk__in=passed_over) if passed_over else due | left | saved
+    effects = StoredEffect.objects.filter(waiting | late).select_related("session").annotate(now=Now())
+    return list(effects.order_by("due_at")[:limit])
 
 
 def put_back(effect: StoredEffect) -> bool:

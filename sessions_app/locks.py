@@ -49,7 +49,7 @@ def writing() -> Iterator[None]:
         with _writer_lock, transaction.atomic():
             yield
     else:
-        with transaction.atomic():
+        with transaction.atomic(savepoint=False):
             yield
 
 

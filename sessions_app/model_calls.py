@@ -15,10 +15,11 @@ from sessions_app.core.language_model import LanguageModel, ModelRequest, ModelR
 from sessions_app.core.messages import Message
 from sessions_app.core.platform import ModelResponded
 from sessions_app.core.request import NotReady, PreparedRequest, prepare_request
+from sessions_app.endings import Ending, backoff, ended, policy_of
 from sessions_app.leases import Claim
 from sessions_app.registry import get_agent
-from sessions_app.runner import Ending, backoff, ended, in_database, policy_of
 from sessions_app.streams import StreamReporter
+from sessions_app.threads import in_database
 
 _messages: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
 _tools: TypeAdapter[list[ToolSpecification]] = TypeAdapter(list[ToolSpecification])

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from celery import current_app
 from channels.layers import get_channel_layer
 from django.db import transaction
 
@@ -19,6 +20,8 @@ from sessions_app.background import submit
 
 logger = logging.getLogger(__name__)
 
+RUN_EFFECT = "sessions_app.run_effect"
+"""The name of the Celery task in `tasks`; by name, as that module builds on this one."""
 PAUSE_AFTER_FAILURE = 5.0
 """Seconds without hints after the broker failed; the sweepers find the work meanwhile."""
 
@@ -66,14 +69,11 @@ async def _group_send(group: str, message: dict[str, Any]) -> None:
 
 
 def _hint_effects(effect_pks: Sequence[int]) -> None:
-    # Imported late: tasks import the runner, which imports this module.
-    from sessions_app.tasks import run_effect
-
     if time.monotonic() < _pause.until:
         return
     try:
         for effect_pk in effect_pks:
-            run_effect.delay(effect_pk)
+            current_app.send_task(RUN_EFFECT, [effect_pk])
     except Exception as error:
         _pause.until = time.monotonic() + PAUSE_AFTER_FAILURE
         logger.warning("the broker did not take a hint; sweepers will find the work", extra={"error": str(error)[:200]})

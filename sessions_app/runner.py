@@ -9,36 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
-
-from django.db import close_old_connections
 
 from sessions_app import engine, leases
+from sessions_app.attempts import perform
 from sessions_app.background import background_loop
 from sessions_app.conf import configuration
 from sessions_app.core.data import find
-from sessions_app.core.effects import Policy
-from sessions_app.core.platform import EffectHasEnded
+from sessions_app.core.platform import GenerateResponse, RunTool
+from sessions_app.endings import Ending, ended, failed, overran, policy_of
 from sessions_app.leases import Claim
 from sessions_app.models import StoredEffect
+from sessions_app.registry import get_agent
+from sessions_app.threads import in_database
 
 logger = logging.getLogger(__name__)
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-DATABASE_THREADS = 4
-AUTHOR_THREADS = 32
-FIRST_BACKOFF = 1.0
-LONGEST_BACKOFF = 60.0
-
-_database = ThreadPoolExecutor(DATABASE_THREADS, thread_name_prefix="effect-database")
-author_threads = ThreadPoolExecutor(AUTHOR_THREADS, thread_name_prefix="effect-code")
 
 
 @dataclass
@@ -69,39 +55,9 @@ class _Slots:
 _running: dict[int, _Running] = {}
 _slots = _Slots()
 _stopping = threading.Event()
-_unknown_types: set[str] = set()
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How an attempt ended: the outcome event to save, or a pause before the next attempt."""
-
-    type: str = ""
-    payload: dict[str, Any] | None = None
-    traceback: str = ""
-    retry_after: float | None = None
-    message: str = ""
-    request: str = ""
-
-
-def ended(effect: StoredEffect, outcome: str, message: str = "", *, traceback: str = "", event: Any = None) -> Ending:
-    """Return the ending of an effect with an outcome."""
-    values = {"effect_id": effect.effect_id, "outcome": outcome, "message": message, "event": event}
-    payload = EffectHasEnded.model_validate(values).model_dump(mode="json")
-    return Ending(EffectHasEnded.type_name(), payload, traceback)
-
-
-async def in_database(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call blocking database code from the loop, on one of a few threads, and leave no connection open behind it."""
-
-    def call() -> R:
-        close_old_connections()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            close_old_connections()
-
-    return await asyncio.get_running_loop().run_in_executor(_database, call)
+_left_to_others: dict[int, str] = {}
+"""Effects this process has no code for, with what it lacks: each is logged once."""
+MOST_LEFT_TO_OTHERS = 10_000
 
 
 def free_slots() -> int:
@@ -109,22 +65,50 @@ def free_slots() -> int:
     return 0 if _stopping.is_set() else configuration().EFFECTS_PER_WORKER - _slots.taken
 
 
-def take(effect_pk: int, type: str) -> bool:
+def take(effect: StoredEffect) -> bool:
     """Claim an effect and begin to run it on the loop. False where it is not ours to run now."""
-    if find("effect", type) is None:
-        if type not in _unknown_types:
-            _unknown_types.add(type)
-            logger.warning("this worker does not know an effect type and leaves it to others", extra={"type": type})
+    if lacking := missing_code(effect):
+        _leave_to_others(effect, lacking)
         return False
     if not _slots.acquire():
         return False
-    claimed = leases.claim(effect_pk)
+    claimed = leases.claim(effect.pk)
     if claimed is None:
         _slots.release()
         return False
     loop = background_loop()
     loop.call_soon_threadsafe(_begin, loop, claimed)
     return True
+
+
+def missing_code(effect: StoredEffect) -> str:
+    """Return what this process lacks to run an effect, "" if nothing. During a deploy another worker may have it."""
+    if find("effect", effect.type) is None:
+        return f"effect type {effect.type}"
+    if effect.type not in (GenerateResponse.type_name(), RunTool.type_name()):
+        return ""
+    try:
+        agent = get_agent(effect.session.agent)
+    except LookupError:
+        return f"agent {effect.session.agent}"
+    if effect.type == GenerateResponse.type_name():
+        return ""
+    name = RunTool.model_validate_json(effect.payload).name
+    return "" if agent.find_tool(name) else f"tool {name}"
+
+
+def _leave_to_others(effect: StoredEffect, lacking: str) -> None:
+    known = set(_left_to_others.values())
+    if len(_left_to_others) >= MOST_LEFT_TO_OTHERS:
+        _left_to_others.clear()
+    _left_to_others[effect.pk] = lacking
+    if lacking not in known:
+        logger.warning("this worker leaves work to others, as it lacks its code", extra={"lacking": lacking})
+
+
+def left_to_others() -> list[int]:
+    """Return the keys of effects that this process cannot run, so that looking for work can pass them over."""
+    return list(_left_to_others)
 
 
 def _begin(loop: asyncio.AbstractEventLoop, claimed: Claim) -> None:
@@ -150,8 +134,6 @@ async def _run(claimed: Claim) -> None:
 
 async def _attempt(claimed: Claim) -> Ending:
     """Run the effect's code within its deadline and return how it ended, whatever it raised."""
-    from sessions_app.attempts import perform
-
     limit = asyncio.timeout(claimed.remaining)
     try:
         async with limit:
@@ -160,37 +142,10 @@ async def _attempt(claimed: Claim) -> Ending:
         raise
     except TimeoutError as error:
         if limit.expired():
-            return ended(claimed.effect, "timed out", f"It took longer than {_seconds(claimed)} s.")
+            return ended(claimed.effect, "timed out", overran(claimed.effect))
         return failed(claimed, error)
     except BaseException as error:
         return failed(claimed, error)
-
-
-def _seconds(claimed: Claim) -> str:
-    return f"{policy_of(claimed.effect).timeout:g}"
-
-
-def policy_of(effect: StoredEffect) -> Policy:
-    """Return the policy an effect runs under."""
-    return Policy.model_validate_json(effect.policy, extra="ignore")
-
-
-def failed(claimed: Claim, error: BaseException) -> Ending:
-    """Return the ending after the author's code raised: another attempt where the policy has one left."""
-    from sessions_app.core.change import short_reason, traceback_of
-
-    policy = policy_of(claimed.effect)
-    failures = claimed.attempt - claimed.effect.losses
-    message = short_reason(error)
-    if failures <= policy.retries and policy.delivery == "at-least-once":
-        return Ending(retry_after=backoff(failures), message=message)
-    return ended(claimed.effect, "failed", message, traceback=traceback_of(error))
-
-
-def backoff(failures: int) -> float:
-    """Return the seconds to wait after so many failures: doubling, with up to a quarter of chance added."""
-    delay: float = min(FIRST_BACKOFF * 2 ** (failures - 1), LONGEST_BACKOFF)
-    return delay * (1 + random.random() / 4)  # noqa: S311  # spreads retries, keeps no secret
 
 
 async def _finish(claimed: Claim, ending: Ending) -> None:

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from sessions_app import leases, outbox
 from sessions_app.leases import Claim
-from sessions_app.runner import in_database
+from sessions_app.threads import in_database
 
 PUSH_INTERVAL = 0.08
 """Seconds between two frames; the first word does not wait."""

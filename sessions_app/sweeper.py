@@ -20,6 +20,7 @@ from sessions_app import engine, leases, runner
 from sessions_app.background import background_loop
 from sessions_app.conf import configuration
 from sessions_app.core.errors import EventRejected
+from sessions_app.endings import overran, policy_of
 from sessions_app.models import StoredEffect
 
 logger = logging.getLogger(__name__)
@@ -77,7 +78,7 @@ def _repeat(work: Callable[[], object], pause: Callable[[], float]) -> None:
 
 def sweep() -> int:
     """Look once, and return how many effects were seen to."""
-    effects = leases.needs_attention(max(runner.free_slots(), 1))
+    effects = leases.needs_attention(max(runner.free_slots(), 1), runner.left_to_others())
     for effect in effects:
         if _stop.is_set():
             break
@@ -90,13 +91,13 @@ def sweep() -> int:
 
 def attend(effect: StoredEffect) -> None:
     """Do for one effect what it waits for."""
-    policy = runner.policy_of(effect)
+    policy = policy_of(effect)
     if effect.status == StoredEffect.Status.REPORTED:
         engine.apply_result(effect)
     elif effect.deadline < effect.now:  # type: ignore[attr-defined]  # annotated by the query
-        engine.end_effect(effect, "timed out", f"It took longer than {policy.timeout:g} s.", attempt=effect.attempt)
+        engine.end_effect(effect, "timed out", overran(effect), attempt=effect.attempt)
     elif effect.status == StoredEffect.Status.PENDING:
-        runner.take(effect.pk, effect.type)
+        runner.take(effect)
     elif effect.started_at is not None and policy.delivery == "at-most-once":
         message = "The worker was lost while it ran. It may or may not have happened; it was not repeated."
         engine.end_effect(effect, "outcome unknown", message, attempt=effect.attempt)
@@ -104,7 +105,7 @@ def attend(effect: StoredEffect) -> None:
         message = f"The worker was lost {effect.losses + 1} times while it ran."
         engine.end_effect(effect, "failed", message, attempt=effect.attempt)
     elif leases.put_back(effect):
-        runner.take(effect.pk, effect.type)
+        runner.take(effect)
 
 
 def renew_leases() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from sessions_app import runner
-from sessions_app.models import StoredEffect
+from sessions_app import leases, runner
+from sessions_app.outbox import RUN_EFFECT
 
 
-@shared_task(name="sessions_app.run_effect")
+@shared_task(name=RUN_EFFECT)
 def run_effect(effect_pk: int) -> None:
     """Run an effect on this worker, if it is still to be run."""
-    type = StoredEffect.objects.filter(pk=effect_pk).values_list("type", flat=True).first()
-    if type is not None:
-        runner.take(effect_pk, type)
+    effect = leases.find(effect_pk)
+    if effect is not None:
+        runner.take(effect)
