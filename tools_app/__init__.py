@@ -1,0 +1,1 @@
+"""Agents and tools built on the public SDK."""

@@ -1,0 +1,5 @@
+"""The agents of this site. Naming this module in AGENTSITE_AGENTS offers them all."""
+
+from .flights import TravelAgent
+
+__all__ = ["TravelAgent"]

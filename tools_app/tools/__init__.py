@@ -1,0 +1,1 @@
+"""Tools, one idea to a file: event, effect, item and tool together."""
