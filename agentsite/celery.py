@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, worker_ready, worker_shutdown, worker_shutting_down
+from celery.signals import setup_logging, worker_init, worker_ready, worker_shutdown, worker_shutting_down
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
 
@@ -21,13 +21,18 @@ def keep_log_settings(**_: Any) -> None:
     """A listener, whatever it does, keeps Celery from setting logs up its own way."""
 
 
-@worker_ready.connect
-def start_sweeper(sender: Any, **_: Any) -> None:
-    """Every worker looks for work that no message announced. (The embedded worker sends no such signal.)"""
+@worker_init.connect
+def start_sweeper(**_: Any) -> None:
+    """Every worker looks for work that no message announced, also one that finds no broker yet."""
     # Imported late: this module is loaded before Django's apps are.
     from sessions_app import sweeper
 
     sweeper.start()
+
+
+@worker_ready.connect
+def say_ready(sender: Any, **_: Any) -> None:
+    """It has reached its broker. (The embedded worker sends no such signal.)"""
     logger.info("worker is ready", extra={"worker": sender.hostname})
 
 

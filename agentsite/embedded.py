@@ -22,7 +22,7 @@ GRACE = 2.5
 
 
 def start() -> None:
-    """Start the worker, and the sweeper when it is ready; arrange for both to stop with the server."""
+    """Start the worker, with which the sweeper starts; arrange for both to stop with the server."""
     worker = WorkController(
         app=app,
         hostname=f"embedded-{os.getpid()}@local",
@@ -30,7 +30,6 @@ def start() -> None:
         without_heartbeat=True,
         without_mingle=True,
         without_gossip=True,
-        ready_callback=lambda consumer: sweeper.start(),
     )
     threading.Thread(target=worker.start, name="embedded-worker", daemon=True).start()
     # Twisted declares its reactor as a zope interface, whose methods lack `self`: the checker is off by one argument.

@@ -118,11 +118,18 @@ def announce(server: "Server") -> None:
 def answers(host: str, port: int) -> bool:
     with closing(HTTPConnection(browsable(host).strip("[]"), port, timeout=START_TIMEOUT)) as connection:
         try:
-            connection.request("GET", "/health/live/")
+            connection.request("GET", "/health/live/", headers={"Host": own_name()})
             connection.getresponse()
         except OSError:
             return False
     return True
+
+
+def own_name() -> str:
+    """A host name the site answers to: a request for any other is logged as an error."""
+    from django.conf import settings
+
+    return next((name.lstrip(".") for name in settings.ALLOWED_HOSTS if name != "*"), "localhost")
 
 
 def browsable(host: str) -> str:

@@ -10,6 +10,7 @@ of the session that was not read, and when on SQLite another process moved the s
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -68,7 +69,10 @@ def dispatch_event(
     Raises `EventRejected` where the event is refused; it leaves no row then.
     """
     limits = configuration()
-    cleaned = bordered(payload, limits.PAYLOAD_LIMIT if sender.outside else limits.EFFECT_PAYLOAD_LIMIT)
+    human = sender.outside and retry_of is None
+    cleaned = bordered(payload, limits.PAYLOAD_LIMIT if human else limits.EFFECT_PAYLOAD_LIMIT)
+    receipts.check_key(client_key, StoredEvent.client_key)
+    receipts.check_item_id(item_id)
     fingerprint = receipts.fingerprint(type, item_id, cleaned)
 
     def decide(loaded: LoadedSession) -> Proposal | Receipt:
@@ -94,9 +98,12 @@ def bordered(payload: Mapping[str, Any], limit: int) -> dict[str, Any]:
         cleaned: dict[str, Any] = clean(dict(payload))
     except NotStorable as error:
         raise EventRejected("invalid", "This cannot be stored.", errors=((error.path, error.message),)) from error
-    if len(canonical(cleaned).encode()) > limit:
+    text = canonical(cleaned)
+    if len(text.encode()) > limit:
         raise EventRejected("too_large", f"This is too long: {limit // 1024} KB are allowed.", details={"limit": limit})
-    return cleaned
+    # In the very form a replay will read: agent code may look at the order of keys.
+    as_stored: dict[str, Any] = json.loads(text)
+    return as_stored
 
 
 def create_session(agent_name: str, args: Mapping[str, Any], *, user: Any, key: str | None = None) -> StoredSession:
@@ -109,6 +116,7 @@ def create_session(agent_name: str, args: Mapping[str, Any], *, user: Any, key: 
         agent = get_agent(agent_name)
     except LookupError as error:
         raise EventRejected("not_found", str(error)) from error
+    receipts.check_key(key, StoredSession.create_key)
     if key is not None and (known := store.session_by_key(user.pk, agent.name, key)):
         return known
     cleaned = receipts.checked_args(agent, bordered(args, configuration().PAYLOAD_LIMIT))

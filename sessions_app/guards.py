@@ -7,12 +7,19 @@ import heapq
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NoReturn, TypeVar
+
+from django.db import connection
 
 from sessions_app.conf import configuration
 from sessions_app.core.event_log import Transition
+from sessions_app.purity import impure, only_pure_code
 
 T = TypeVar("T")
+
+
+PAUSE_BEFORE_NEXT = 0.1
+"""Seconds after which code that overran and goes on is interrupted again."""
 
 
 class HandlerOverran(BaseException):
@@ -23,7 +30,7 @@ class HandlerOverran(BaseException):
 
 
 class _Limit:
-    """One running call with its deadline. Either the call finishes or the watchdog fires, never both."""
+    """One running call with its deadline. Once the call has finished, the watchdog no longer fires."""
 
     def __init__(self, seconds: float) -> None:
         self.deadline = time.monotonic() + seconds
@@ -35,11 +42,13 @@ class _Limit:
     def __lt__(self, other: _Limit) -> bool:
         return self.deadline < other.deadline
 
-    def fire(self) -> None:
+    def fire(self) -> bool:
+        """Raise in the thread that makes the call, unless it has finished; tell whether that was done."""
         with self.lock:
             if not self.finished:
                 self.fired = True
                 _raise_in(self.thread, HandlerOverran)
+            return not self.finished
 
     def finish(self) -> None:
         with self.lock:
@@ -76,7 +85,11 @@ class _Watchdog:
                     wait = self.limits[0].deadline - time.monotonic() if self.limits else None
                     self.changed.wait(wait)
                 limit = heapq.heappop(self.limits)
-            limit.fire()
+            if limit.fire():
+                # Code may swallow the error and go on; it is told again until it ends.
+                limit.deadline = time.monotonic() + PAUSE_BEFORE_NEXT
+                with self.changed:
+                    heapq.heappush(self.limits, limit)
 
 
 _watchdog = _Watchdog()
@@ -95,8 +108,12 @@ def limited(function: Callable[[], T], seconds: float) -> T:
 def guarded(reduce: Callable[[], list[Transition]]) -> list[Transition]:
     """Reduce an event under the time limit; where purity is checked, do it twice and compare."""
     settings = configuration()
-    transitions = limited(reduce, settings.HANDLER_LIMIT)
-    if settings.CHECK_PURITY and _decisions(limited(reduce, settings.HANDLER_LIMIT)) != _decisions(transitions):
+    if not settings.CHECK_PURITY:
+        return limited(reduce, settings.HANDLER_LIMIT)
+    with only_pure_code(), connection.execute_wrapper(_refuse_query):
+        transitions = limited(reduce, settings.HANDLER_LIMIT)
+        again = limited(reduce, settings.HANDLER_LIMIT)
+    if _decisions(again) != _decisions(transitions):
         first = transitions[0]
         reason = (
             "Handling this event twice gave two different results, so a handler is not pure. Handlers may not ask "
@@ -104,6 +121,10 @@ def guarded(reduce: Callable[[], list[Transition]]) -> list[Transition]:
         )
         return [Transition(first.seq, first.event, "failed", reason)]
     return transitions
+
+
+def _refuse_query(*_: object) -> NoReturn:
+    raise impure("the database")
 
 
 def _decisions(transitions: list[Transition]) -> list[object]:

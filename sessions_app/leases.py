@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Coalesce, Now
 
 from sessions_app.conf import configuration
@@ -37,6 +37,11 @@ class Claim:
     remaining: float
 
     @property
+    def started(self) -> bool:
+        """Whether the effect's own code counts as begun."""
+        return self.effect.status == Status.RUNNING
+
+    @property
     def rows(self) -> QuerySet[StoredEffect]:
         """The effect's row, as long as this attempt is the current one and has not ended."""
         return StoredEffect.objects.filter(pk=self.effect.pk, attempt=self.attempt, status__in=AT_WORK)
@@ -46,11 +51,16 @@ def _lease_end() -> Any:
     return Now() + timedelta(seconds=configuration().LEASE)
 
 
-def claim(effect_pk: int) -> Claim | None:
-    """Claim a pending effect that is due; None where somebody else has it or there is nothing to do."""
+def claim(effect_pk: int, *, starts: bool) -> Claim | None:
+    """Claim a pending effect that is due; None where somebody else has it or there is nothing to do.
+
+    With `starts` its code counts as begun at once. That spares a write, and is right where a repeat does no harm.
+    """
     due = StoredEffect.objects.filter(pk=effect_pk, status=Status.PENDING, due_at__lte=Now(), deadline__gt=Now())
+    begun = {"status": Status.RUNNING, "started_at": Coalesce("started_at", Now())}
+    claimed = begun if starts else {"status": Status.CLAIMED}
     with writing():
-        if not due.update(status=Status.CLAIMED, attempt=F("attempt") + 1, lease_until=_lease_end(), worker=WORKER):
+        if not due.update(**claimed, attempt=F("attempt") + 1, lease_until=_lease_end(), worker=WORKER):
             return None
         effect = StoredEffect.objects.select_related("session").annotate(now=Now()).get(pk=effect_pk)
     now: datetime = effect.now
@@ -94,15 +104,18 @@ def release(claimed: Claim) -> None:
         claimed.rows.update(status=Status.PENDING, lease_until=None)
 
 
-def renew(claims: Iterable[Claim]) -> set[int]:
-    """Renew the leases of running effects in one UPDATE and return the keys of those that are still ours."""
+def renew(claims: Sequence[Claim]) -> list[Claim]:
+    """Renew the leases of running effects in one UPDATE and return those that are no longer ours."""
     wanted = Q(pk__in=[])
     for claimed in claims:
         wanted |= Q(pk=claimed.effect.pk, attempt=claimed.attempt)
-    owned = StoredEffect.objects.filter(wanted, status__in=AT_WORK, deadline__gt=Now())
+    rows = StoredEffect.objects.filter(wanted)
+    at_work = Q(status__in=AT_WORK, deadline__gt=Now())
     with writing():
-        owned.update(lease_until=_lease_end())
-    return set(owned.values_list("pk", flat=True))
+        rows.filter(at_work).update(lease_until=_lease_end())
+    # A saved result is ours too: it waits for a thread to apply it.
+    kept = set(rows.filter(at_work | Q(status=Status.REPORTED)).values_list("pk", flat=True))
+    return [claimed for claimed in claims if claimed.effect.pk not in kept]
 
 
 def write_stream(claimed: Claim, stream_no: int, text: str) -> bool:
@@ -134,15 +147,17 @@ def find(effect_pk: int) -> StoredEffect | None:
 def needs_attention(limit: int, passed_over: Collection[int]) -> list[StoredEffect]:
     """Return effects that are due, were left by a lost worker, hold a saved result, or are past their deadline.
 
-    Effects in `passed_over` cannot be run here and only count when they are past their deadline.
+    Effects in `passed_over` cannot be run here and only count when they are past their deadline. Those that are to be
+    started come last: a worker that is full can still do the rest.
     """
     due = Q(status=Status.PENDING, due_at__lte=Now())
     left = Q(status__in=AT_WORK, lease_until__lt=Now())
     saved = Q(status=Status.REPORTED, lease_until__lt=Now())
     late = ~Q(status=Status.ENDED) & Q(deadline__lt=Now())
     waiting = (due | left | saved) & ~Q(pk__in=passed_over) if passed_over else due | left | saved
+    to_start = Case(When(Q(status=Status.PENDING, deadline__gte=Now()), then=1), default=0)
     effects = StoredEffect.objects.filter(waiting | late).select_related("session").annotate(now=Now())
-    return list(effects.order_by("due_at")[:limit])
+    return list(effects.order_by(to_start, "due_at")[:limit])
 
 
 def put_back(effect: StoredEffect) -> bool:

@@ -24,10 +24,10 @@ TAGS = {
     "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
-SET_ATTRIBUTES = {
+ATTRIBUTE_VALUES = {
     # The only `div` is the frame around a table. What scrolls sideways must be reachable by keyboard.
-    "div": {"class": "scroll", "tabindex": "0", "role": "group"},
-    "pre": {"tabindex": "0"},
+    "div": {"class": {"scroll"}, "tabindex": {"0"}, "role": {"group"}},
+    "pre": {"tabindex": {"0"}},
 }
 FIRST_HEADING = 4
 """A heading in a message stands below the page's own: title, conversation, message."""
@@ -52,7 +52,12 @@ def _lower_headings(self: Any, tokens: Sequence[Token], index: int, options: Any
 
 def _table_frame(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     """Wide tables scroll inside a frame of their own."""
-    return "<div><table>\n" if tokens[index].nesting > 0 else "</table></div>\n"
+    opening = '<div class="scroll" tabindex="0" role="group"><table>\n'
+    return opening if tokens[index].nesting > 0 else "</table></div>\n"
+
+
+def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return f'<pre tabindex="0"><code>{_escape(tokens[index].content)}</code></pre>\n'
 
 
 def _parser() -> MarkdownIt:
@@ -60,6 +65,8 @@ def _parser() -> MarkdownIt:
     parser.enable(["table", "strikethrough"])
     for rule in ("heading_open", "heading_close"):
         parser.add_render_rule(rule, _lower_headings)
+    for rule in ("fence", "code_block"):
+        parser.add_render_rule(rule, _code)
     for rule in ("table_open", "table_close"):
         parser.add_render_rule(rule, _table_frame)
     return parser
@@ -84,7 +91,7 @@ def sanitise(html: str) -> str:
         tags=TAGS,
         clean_content_tags={"script", "style", "template"},
         attributes=ATTRIBUTES,
-        set_tag_attribute_values=SET_ATTRIBUTES,
+        tag_attribute_values=ATTRIBUTE_VALUES,
         url_schemes={"http", "https", "mailto"},
         url_relative="deny",
         link_rel="noopener nofollow",

@@ -36,7 +36,8 @@ async def request_response(claimed: Claim) -> Ending:
     failures = claimed.attempt - claimed.effect.losses
     if isinstance(status, Terminated) and status.retryable and failures <= policy_of(claimed.effect).retries:
         delay = max(backoff(failures), status.retry_after or 0.0)
-        return Ending(retry_after=delay, message=status.message, request=prepared.text)
+        saved = f'{{"request":{prepared.text},"seen_seq":{seen_seq}}}'
+        return Ending(retry_after=delay, message=status.message, request=saved)
     await in_database(store.keep_blobs, [prepared.system_text, prepared.tools_text])
     event = ModelResponded(
         effect_id=claimed.effect.effect_id,
@@ -61,18 +62,23 @@ async def _ask(claimed: Claim, model: LanguageModel, prepared: PreparedRequest) 
 
 
 def _prepare(claimed: Claim) -> tuple[PreparedRequest, LanguageModel, int]:
+    """Return the request, the model to send it to, and the number of the last event the request has seen."""
     agent = get_agent(claimed.effect.session.agent)
     loaded = store.load_snapshot(claimed.effect.session_id)
     state: AgentState = load(agent.state_type(), loaded.agent_state)
-    prepared = _saved(claimed) or prepare_request(agent, state, loaded, claimed.effect.owner_item)
-    return prepared, agent.get_model(state), loaded.session.seq
+    if claimed.effect.request:
+        prepared, seen_seq = _saved(claimed.effect.request)
+    else:
+        prepared = prepare_request(agent, state, loaded, claimed.effect.owner_item)
+        seen_seq = loaded.session.seq
+    return prepared, agent.get_model(state), seen_seq
 
 
-def _saved(claimed: Claim) -> PreparedRequest | None:
-    """Return the request an earlier attempt sent; a retry sends the same."""
-    if not claimed.effect.request:
-        return None
-    saved = json.loads(claimed.effect.request)
-    tools = _tools.validate_python(saved["tools"])
-    request = ModelRequest(saved["system"], _messages.validate_python(saved["messages"]), tools)
-    return PreparedRequest(request, tuple(tool.name for tool in tools))
+def _saved(text: str) -> tuple[PreparedRequest, int]:
+    """Return the request an earlier attempt sent, with what it had seen; a retry sends the same."""
+    saved = json.loads(text)
+    request = saved["request"]
+    tools = _tools.validate_python(request["tools"])
+    messages = _messages.validate_python(request["messages"])
+    prepared = PreparedRequest(ModelRequest(request["system"], messages, tools), tuple(tool.name for tool in tools))
+    return prepared, int(saved["seen_seq"])

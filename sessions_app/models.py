@@ -94,7 +94,7 @@ class StoredEvent(models.Model):
 
     class Meta:
         verbose_name = "event"
-        ordering = ("session", "seq")
+        ordering = ("session_id", "seq")
         constraints = (
             models.UniqueConstraint(fields=("session", "seq"), name="one_event_per_seq"),
             models.UniqueConstraint(
@@ -133,7 +133,7 @@ class StoredItem(models.Model):
 
     class Meta:
         verbose_name = "item"
-        ordering = ("session", "position", "id")
+        ordering = ("session_id", "position", "id")
         constraints = (models.UniqueConstraint(fields=("session", "item_id"), name="one_item_per_id"),)
         indexes = (
             models.Index(fields=("session", "parent"), name="items_of_parent"),
@@ -181,7 +181,7 @@ class StoredEffect(models.Model):
 
     class Meta:
         verbose_name = "effect"
-        ordering = ("session", "id")
+        ordering = ("session_id", "id")
         constraints = (models.UniqueConstraint(fields=("session", "effect_id"), name="one_effect_per_id"),)
         indexes = (
             models.Index(fields=("due_at",), name="effects_pending", condition=Q(status="pending")),

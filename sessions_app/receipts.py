@@ -11,12 +11,12 @@ from django.db.models import F
 from pydantic import ValidationError
 
 from sessions_app.core.agent import Agent
-from sessions_app.core.canonical import canonical, digest
+from sessions_app.core.canonical import canonical, clean_text, digest
 from sessions_app.core.data import field_errors
 from sessions_app.core.errors import EventRejected, HandlerError
 from sessions_app.core.event_log import EventStatus, Transition
 from sessions_app.core.events import Sender
-from sessions_app.models import StoredEffect, StoredEvent, StoredStream
+from sessions_app.models import StoredEffect, StoredEvent, StoredItem, StoredStream
 from sessions_app.store import LoadedSession
 
 
@@ -36,6 +36,24 @@ NOTHING = Receipt(0, "dropped")
 def receipt_of(event: StoredEvent, *, repeated: bool = False) -> Receipt:
     """Return the receipt of a stored event."""
     return Receipt(event.seq, cast("EventStatus", event.status), repeated)
+
+
+def check_key(key: str | None, column: Any) -> None:
+    """Raise `EventRejected` for a key that its column cannot hold."""
+    longest = column.field.max_length
+    if key is not None and not _fits(key, longest):
+        raise EventRejected("invalid", f"A key has at most {longest} characters, and no NUL or half characters.")
+
+
+def check_item_id(item_id: str) -> None:
+    """Raise `EventRejected` for what cannot be an item's id; a database would not even look for it."""
+    column: Any = StoredItem.item_id
+    if not _fits(item_id, column.field.max_length):
+        raise EventRejected("not_found", "There is no such item in this session.")
+
+
+def _fits(text: str, longest: int) -> bool:
+    return len(text) <= longest and clean_text(text) == text
 
 
 def fingerprint(type: str, item_id: str, payload: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sessions_app import engine, leases
@@ -72,9 +73,13 @@ def take(effect: StoredEffect) -> bool:
         return False
     if not _slots.acquire():
         return False
-    claimed = leases.claim(effect.pk)
+    claimed = None
+    try:
+        claimed = leases.claim(effect.pk, starts=policy_of(effect).delivery == "at-least-once")
+    finally:
+        if claimed is None:
+            _slots.release()
     if claimed is None:
-        _slots.release()
         return False
     loop = background_loop()
     loop.call_soon_threadsafe(_begin, loop, claimed)
@@ -120,7 +125,7 @@ async def _run(claimed: Claim) -> None:
     effect = claimed.effect
     facts = {"session": effect.session.key.hex, "effect": effect.effect_id, "attempt": claimed.attempt}
     try:
-        if await in_database(leases.start, claimed):
+        if claimed.started or await in_database(leases.start, claimed):
             await _finish(claimed, await _attempt(claimed))
     except asyncio.CancelledError:
         logger.info("an effect was cancelled here", extra=facts)
@@ -160,10 +165,11 @@ def running_claims() -> list[Claim]:
     return [running.claim for running in list(_running.values())]
 
 
-def cancel_lost(owned: set[int]) -> None:
-    """Cancel the effects that are no longer ours: ended by a person, a deadline or another worker."""
-    for effect_pk, running in list(_running.items()):
-        if effect_pk not in owned:
+def cancel_lost(lost: Iterable[Claim]) -> None:
+    """Cancel effects that are no longer ours: ended by a person, a deadline or another worker."""
+    for claimed in lost:
+        running = _running.get(claimed.effect.pk)
+        if running is not None and running.claim is claimed:
             background_loop().call_soon_threadsafe(running.task.cancel)
 
 

@@ -67,8 +67,9 @@ class LoadedSession:
 
     @classmethod
     def blank(cls, row: StoredSession, now: datetime) -> LoadedSession:
-        """Return a session that is about to be created."""
+        """Return a session that is about to be created. Its history begins with nothing: its first event says all."""
         loaded = cls(row, now, {})
+        loaded.session = SessionRecord()
         loaded._order = []
         return loaded
 
@@ -137,7 +138,9 @@ def load(session_pk: int, item_id: str = "", *, lock: bool = False) -> LoadedSes
     """
     sessions = StoredSession.objects.select_related("stored_state").annotate(now=Now())
     if lock:
-        sessions = sessions.select_for_update(no_key=True, of=("self",))
+        # Both rows, as PostgreSQL re-reads after a wait only what it has locked; the state would be that of before it.
+        sessions = sessions.filter(stored_state__isnull=False)  # An inner join: an outer one cannot be locked.
+        sessions = sessions.select_for_update(no_key=True, of=("self", "stored_state"))
     row = sessions.get(pk=session_pk)
     loaded = LoadedSession(row, row.now, json.loads(row.stored_state.data))
     wanted = Q(render_status="pending", closed="") | (Q(item_id=item_id) if item_id else Q())

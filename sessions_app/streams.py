@@ -10,6 +10,7 @@ import asyncio
 from types import TracebackType
 
 from sessions_app import leases, outbox
+from sessions_app.core.canonical import clean_text
 from sessions_app.leases import Claim
 from sessions_app.threads import in_database
 
@@ -44,7 +45,7 @@ class StreamReporter:
 
     def text(self, delta: str) -> None:
         """Take the next piece of text."""
-        self._text += delta
+        self._text += clean_text(delta)
         if self._pushed < 0:
             self._send()
         self._changed.set()

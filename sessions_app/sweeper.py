@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 DRAIN_GRACE = 1.5
 """Seconds that running effects have when the worker stops."""
+BESIDE_STARTING = 100
+"""Effects that one sweep may end or put back beside those it starts."""
 
 _stop = threading.Event()
 _threads: list[threading.Thread] = []
@@ -78,7 +80,7 @@ def _repeat(work: Callable[[], object], pause: Callable[[], float]) -> None:
 
 def sweep() -> int:
     """Look once, and return how many effects were seen to."""
-    effects = leases.needs_attention(max(runner.free_slots(), 1), runner.left_to_others())
+    effects = leases.needs_attention(runner.free_slots() + BESIDE_STARTING, runner.left_to_others())
     for effect in effects:
         if _stop.is_set():
             break
@@ -86,6 +88,8 @@ def sweep() -> int:
             attend(effect)
         except EventRejected as rejection:
             logger.info("an effect was left for the next sweep", extra={"effect": effect.pk, "why": rejection.message})
+        except Exception:
+            logger.exception("an effect could not be seen to", extra={"effect": effect.pk})
     return len(effects)
 
 

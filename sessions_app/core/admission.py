@@ -59,7 +59,8 @@ def _event_class(agent: Agent[Any, Any], record: ItemRecord | None, incoming: In
         found = _declared(agent, record, incoming.type)
     if found is None:
         _refuse_unknown(incoming)
-    if found.is_private() and incoming.sender.outside:
+    # A failed event may be tried again by a person also where only an effect could send it: its payload is the same.
+    if found.is_private() and incoming.sender.outside and incoming.retry_of is None:
         raise EventRejected("forbidden", f'"{incoming.type}" can only be sent by the session\'s own work.')
     return found
 

@@ -191,6 +191,8 @@ class Agent(TypeParameters, Generic[StateT, SessionEventT]):
     name: ClassVar[str]
     version: ClassVar[str] = "1"
     title: ClassVar[str] = ""
+    description: ClassVar[str] = ""
+    """One line that says what the agent is for."""
     examples: ClassVar[Sequence[str]] = ()
     """Prompts to start with, shown on an empty session's page."""
     system_prompt: str | None = None

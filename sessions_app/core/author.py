@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,13 +21,14 @@ from .agent import (
     StateUpdate,
     as_result,
 )
-from .change import Change, load_item
+from .canonical import clean_text
+from .change import Change, is_tool_call, load_item
 from .data import dump, explain, load
 from .effects import EffectEnded, SessionEffect
 from .errors import HandlerError
-from .events import ContextItemEvent, Event
+from .events import ContextItemEvent, Event, Sender
 from .items import ContextItem
-from .operations import ItemMoved
+from .operations import ItemChanged, ItemMoved
 from .state import Draft, ItemRecord
 
 UPDATES_PER_EVENT = 1000
@@ -124,13 +126,13 @@ def _apply_update(change: Change, update: StateUpdate) -> None:
         case SetAgentState(state=state):
             _set_agent_state(change, state)
         case SetTitle(title=title):
-            change.set_session(title=title[:TITLE_LENGTH])
+            change.set_session(title=clean_text(title)[:TITLE_LENGTH])
         case SetContextItemOrder(order=order):
             _set_order(change, list(order))
         case AddContextItem():
             _add(change, update)
         case DeleteContextItem(item_id=item_id):
-            change.delete(_existing(change, item_id))
+            _delete(change, _existing(change, item_id))
         case DispatchToContextItem(item_id=item_id, event=event):
             _dispatch(change, _existing(change, item_id), event)
         case _:
@@ -170,19 +172,30 @@ def _place(change: Change, update: AddContextItem) -> str | None:
     return order[index - 1] if index else ""
 
 
+def _delete(change: Change, record: ItemRecord) -> None:
+    """Delete an item. A call without its result, or a result without its call, must not be left behind."""
+    if is_tool_call(record):
+        raise HandlerError(f"Item {record.id} is a tool call. Delete its assistant message, or the items beneath it.")
+    call = change.draft.item(record.parent) if record.parent else None
+    change.delete(record)
+    if call is not None and not change.draft.children(call.id):
+        change.draft.record(ItemChanged(id=call.id, set={"emptied": True}))
+
+
 def _dispatch(change: Change, record: ItemRecord, event: ContextItemEvent) -> None:
     if record.closed:
         raise HandlerError(f"Item {record.id} was closed ({record.closed}) and takes no events.")
     item = load_item(record)
     if not isinstance(event, item.event_types()):
         raise HandlerError(f"{type(item).__name__} does not take {type(event).__name__}. Declare it on the item.")
-    change.change_item(record, item.handle_event(event))
+    sender = Sender("handler", change.agent.name)
+    change.change_item(record, item.handle_event(event.sent(replace(change.envelope, sender=sender))))
 
 
 def _set_order(change: Change, wanted: list[str]) -> None:
     current = change.draft.order()
     rank = {item_id: index for index, item_id in enumerate(wanted)}
-    _check_order(change, wanted, set(current))
+    _check_order(change, wanted, current)
     for item_id in current:
         if item_id not in rank:
             change.draft.record(ItemMoved(id=item_id, hidden=True))
@@ -192,17 +205,30 @@ def _set_order(change: Change, wanted: list[str]) -> None:
             change.draft.record(ItemMoved(id=item_id, after=before))
 
 
-def _check_order(change: Change, wanted: list[str], visible: set[str]) -> None:
+def _check_order(change: Change, wanted: list[str], current: list[str]) -> None:
     if len(set(wanted)) != len(wanted):
         raise HandlerError("set_context_item_order got an id twice.")
+    visible = set(current)
     for item_id in wanted:
         if item_id not in visible:
             record = _existing(change, item_id)
             if record.parent:
                 raise HandlerError(f"Item {item_id} hangs under a tool call. Only top-level items have an order.")
     running = _placeholder(change)
-    if running and running not in wanted:
+    if running:
+        _check_running_reply(running, wanted, current)
+
+
+def _check_running_reply(running: str, wanted: list[str], current: list[str]) -> None:
+    """What stands before a running reply is its request, and what came later is answered by the next one."""
+    if running not in wanted:
         raise HandlerError("The reply that is being written cannot be hidden. Keep its id in the order.")
+    before, wanted_before = current[: current.index(running)], wanted[: wanted.index(running)]
+    behind, wanted_behind = current[len(before) :], wanted[len(wanted_before) :]
+    if not (set(before).isdisjoint(wanted_behind) and set(behind).isdisjoint(wanted_before)):
+        raise HandlerError(
+            "Nothing can be moved past the reply that is being written. Wait for it, or leave it in place."
+        )
 
 
 def _placeholder(change: Change) -> str:

@@ -9,7 +9,6 @@ import hashlib
 import json
 import math
 import re
-import unicodedata
 from typing import Any
 
 MAX_DEPTH = 50
@@ -17,7 +16,6 @@ MAX_INTEGER = 2**63 - 1
 MIN_INTEGER = -(2**63)
 REPLACEMENT = "\ufffd"
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_WITHOUT_INK = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 
 
 class NotStorable(ValueError):
@@ -42,11 +40,6 @@ def digest(text: str) -> str:
 def clean_text(text: str) -> str:
     """Replace NUL and lone surrogates, which neither PostgreSQL nor a provider takes, by U+FFFD."""
     return _UNSTORABLE.sub(REPLACEMENT, text)
-
-
-def is_blank(text: str) -> bool:
-    """Whether a text shows nothing: it is empty, or only spaces, controls and characters without width."""
-    return all(unicodedata.category(character) in _WITHOUT_INK for character in text)
 
 
 def clean(value: Any, path: tuple[str | int, ...] = ()) -> Any:

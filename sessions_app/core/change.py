@@ -10,11 +10,12 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from .agent import Agent
-from .canonical import NotStorable, canonical, clean
+from .canonical import NotStorable, canonical, clean, clean_text
 from .data import dump, explain, find, load
-from .effects import Effect, Policy
+from .effects import ContextItemEffect, Effect, Policy
 from .errors import EventDropped, HandlerError, NotLoaded
 from .event_log import Step
+from .events import Envelope
 from .items import ContextItem, ItemResult, RenderResult
 from .operations import (
     EffectFinished,
@@ -27,21 +28,36 @@ from .operations import (
     SessionChanged,
     StateChanged,
 )
-from .platform import MODEL_POLICY, PLATFORM_ITEMS, GenerateResponse, RunTool, ToolCall
+from .platform import (
+    MODEL_POLICY,
+    PLATFORM_ITEMS,
+    AssistantMessage,
+    GenerateResponse,
+    RunTool,
+    ToolCall,
+    UserMessage,
+)
 from .state import Draft, EffectRecord, ItemRecord
 
 ITEM_LIMIT = 256 * 1024
 """Bytes of one item's data."""
 EFFECTS_PER_EVENT = 100
+LABEL_LENGTH = 300
+"""Characters of the label a pending item shows."""
+REASON_LENGTH = 500
+TRACEBACK_LENGTH = 20_000
+PARENTS = frozenset({AssistantMessage.type_name(), ToolCall.type_name()})
+"""The types of the items that others hang under."""
 
 
 @dataclass
 class Change:
-    """One event being handled: the agent, the draft it writes, and the numbers it gives out."""
+    """One event being handled: the agent, the draft it writes, the numbers it gives out, and who sent it when."""
 
     agent: Agent[Any, Any]
     draft: Draft
     step: Step
+    envelope: Envelope
 
     def set_session(self, **fields: Any) -> None:
         """Change fields of the session row; equal values leave no trace."""
@@ -52,16 +68,18 @@ class Change:
 
     def set_state(self, raw: Mapping[str, Any]) -> None:
         """Set the agent state, recording the top-level fields that changed."""
-        changed, removed = difference(self.draft.agent_state, storable(raw, "the agent state"))
-        if changed or removed:
-            self.draft.record(StateChanged(set=changed, removed=removed))
+        changed = difference(self.draft.agent_state, storable(raw, "the agent state"))
+        if changed:
+            self.draft.record(StateChanged(set=changed))
 
     def create_item(
         self, result: ItemResult[Any], *, parent: str = "", index: int = 0, after: str | None = None
     ) -> str:
-        """Create an item with its effects and return its id."""
+        """Create an item with its effects and return its id. A user message at the top level owes an answer."""
         item = _checked_item(result)
         item_id = self.step.next_id()
+        if item.type_name() == UserMessage.type_name() and not parent:
+            self.set_session(owed_seq=self.step.seq)
         return self.create_stored(item_id, item.type_name(), dump(item), result.effects, parent, index, after)
 
     def create_stored(
@@ -84,8 +102,7 @@ class Change:
         )
         if failure:
             self.close(item_id, "failed", failure)
-        for effect in effects:
-            self.start_effect(effect, owner=item_id)
+        self._start_item_effects(effects, item_id)
         return item_id
 
     def change_item(self, record: ItemRecord, result: ItemResult[Any]) -> None:
@@ -94,28 +111,31 @@ class Change:
         if item.type_name() != record.type:
             raise HandlerError(f"The handler of {record.type} returned a {item.type_name()}. Return the same type.")
         raw = storable(dump(item), type(item).__name__)
-        changed, removed = difference(record.data, raw)
+        changed = difference(record.data, raw)
         frozen = self._result_is_frozen(record)
         render, failure = (None, "") if frozen else _render(item, record.id)
         new_render = render if render != record.render else None
-        if changed or removed or new_render:
-            self.draft.record(ItemChanged(id=record.id, set=changed, removed=removed, render=new_render))
+        if changed or new_render:
+            self.draft.record(ItemChanged(id=record.id, set=changed, render=new_render))
         if failure:
             self.close(record.id, "failed", failure)
-        for effect in result.effects:
-            self.start_effect(effect, owner=record.id)
+        self._start_item_effects(result.effects, record.id)
+
+    def _start_item_effects(self, effects: Sequence[Any], item_id: str) -> None:
+        for effect in effects:
+            if not isinstance(effect, ContextItemEffect):
+                raise HandlerError(f"A context item starts ContextItemEffect objects, not {type(effect).__name__}.")
+            self.start_effect(effect, owner=item_id)
 
     def _result_is_frozen(self, record: ItemRecord) -> bool:
         """A call's result stays what the model was shown, so renders under a completed call no longer change."""
         call = self.draft.item(record.parent) if record.parent else None
         return call is not None and not call.open
 
-    def start_effect(self, effect: Any, owner: str = "") -> str:
-        """Start an effect and return its id."""
-        if not isinstance(effect, Effect):
-            raise HandlerError(f"Effects must be Effect objects, not {type(effect).__name__}.")
+    def start_effect(self, effect: Effect, owner: str = "") -> str:
+        """Start an effect and return its id. Asking the model is always possible; an author's effects have a limit."""
         started = sum(isinstance(op, EffectStarted) for op in self.draft.operations)
-        if started >= EFFECTS_PER_EVENT:
+        if started >= EFFECTS_PER_EVENT and not isinstance(effect, GenerateResponse):
             raise HandlerError(f"One event may start {EFFECTS_PER_EVENT} effects. Split the work over several events.")
         effect_id = self.step.next_id()
         payload = storable(dump(effect), type(effect).__name__)
@@ -169,8 +189,9 @@ class Change:
 
     def delete(self, record: ItemRecord) -> None:
         """Remove an item with all beneath it, and cancel their effects."""
-        for child in self.draft.children(record.id):
-            self.delete(child)
+        if record.type in PARENTS:
+            for child in self.draft.children(record.id):
+                self.delete(child)
         if any(e.id == self.draft.session.request for e in self.draft.open_effects() if e.owner == record.id):
             self.set_session(request="")
         self.cancel_effects(record.id)
@@ -201,22 +222,20 @@ def storable(value: Mapping[str, Any], what: str) -> dict[str, Any]:
     except NotStorable as error:
         path = ".".join(map(str, error.path))
         raise HandlerError(f"{what} cannot be stored: {path or 'value'}: {error.message}") from error
-    if len(canonical(cleaned)) > ITEM_LIMIT:
+    if len(canonical(cleaned).encode()) > ITEM_LIMIT:
         limit = f"{ITEM_LIMIT // 1024} KB"
         raise HandlerError(f"{what} is larger than {limit}. Keep large data elsewhere and store a reference.")
     return cleaned
 
 
-def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the top-level fields that changed and those that went."""
-    missing = object()
-    changed = {name: value for name, value in after.items() if not _same(before.get(name, missing), value)}
-    return changed, tuple(sorted(before.keys() - after.keys()))
+def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the top-level fields that are new or changed. One that `after` lacks is newer code's and stays."""
+    return {name: value for name, value in after.items() if name not in before or not _same(before[name], value)}
 
 
 def _same(left: Any, right: Any) -> bool:
     """Compare as JSON: in Python 1, 1.0 and True are equal, in storage they are not."""
-    return left is right or (left == right and repr(left) == repr(right))
+    return bool(left == right) and canonical(left) == canonical(right)
 
 
 def _checked_item(result: Any) -> ContextItem[Any]:
@@ -242,8 +261,9 @@ def _stored_render(item: ContextItem[Any], rendered: RenderResult) -> Render:
     if item.type_name() in PLATFORM_ITEMS:
         return Render(status=rendered.status)
     messages = clean([message.model_dump(mode="json") for message in rendered.messages])
+    label = clean_text(rendered.label)[:LABEL_LENGTH]
     return Render.model_validate(
-        {"status": rendered.status, "label": rendered.label, "fraction": rendered.fraction, "messages": messages}
+        {"status": rendered.status, "label": label, "fraction": rendered.fraction, "messages": messages}
     )
 
 
@@ -253,13 +273,13 @@ def short_reason(error: BaseException) -> str:
         text = str(error)
     except BaseException:
         text = "its text cannot be shown"
-    return f"{type(error).__name__}: {text}"[:500]
+    return clean_text(" ".join(f"{type(error).__name__}: {text}".split())[:REASON_LENGTH])
 
 
 def traceback_of(error: BaseException) -> str:
-    """Return a traceback for staff. Never raises."""
+    """Return a traceback for staff, its end where it is long. Never raises."""
     try:
-        return "".join(traceback.format_exception(error))
+        return clean_text("".join(traceback.format_exception(error))[-TRACEBACK_LENGTH:])
     except BaseException:
         return short_reason(error)
 

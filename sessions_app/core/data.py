@@ -7,6 +7,7 @@ type checker, the registry and the reader see the same thing once.
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,6 +37,15 @@ class Data(BaseModel):
         validate_by_alias=True,
     )
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, annotation in inspect.get_annotations(cls).items():
+            if "ClassVar" not in str(annotation) and _is_taken(cls, name):
+                raise DefinitionError(
+                    f'{cls.__name__}: the platform uses the name "{name}" itself. Rename the field; with '
+                    f'`Field(alias="{name}")` senders and models can write it as before.'
+                )
+
     def evolve(self, **changes: Any) -> Self:
         """Return a validated copy with some fields changed. Raises `pydantic.ValidationError`."""
         current = {name: getattr(self, name) for name in type(self).model_fields}
@@ -43,6 +53,13 @@ class Data(BaseModel):
         if self.__pydantic_extra__:
             object.__setattr__(copy, "__pydantic_extra__", dict(self.__pydantic_extra__))
         return copy
+
+
+def _is_taken(cls: type[Data], name: str) -> bool:
+    """Whether a field would hide a method or constant of the platform's own base classes."""
+    bases = [base for base in cls.__mro__[1:] if base.__module__.startswith(__package__ or "")]
+    names = {name for base in bases for name in {*vars(base), *inspect.get_annotations(base)}}
+    return name in names and not any(name in getattr(base, "model_fields", {}) for base in bases)
 
 
 DataT = TypeVar("DataT", bound=BaseModel)
@@ -135,7 +152,7 @@ def _address(cls: type[Any]) -> str:
 class Typed(Data):
     """Data that is stored under a type string, which its class names: `class Found(SessionEvent, type="found")`."""
 
-    kind: ClassVar[Kind]
+    _kind: ClassVar[Kind]
     definition: ClassVar[Definition]
 
     def __init_subclass__(cls, *, type: str | None = None, **options: Any) -> None:
@@ -147,7 +164,7 @@ class Typed(Data):
                 f'{cls.__name__}: the type "{type}" begins with "{PLATFORM_PREFIX}", which is reserved for the '
                 "platform. Choose a name of your own."
             )
-        cls.definition = Definition(cls.kind, type, options)
+        cls.definition = Definition(cls._kind, type, options)
         register(cls, cls.definition)
 
     @classmethod

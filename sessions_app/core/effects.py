@@ -60,7 +60,7 @@ class EffectContext(Protocol[EventT]):
 class Effect(Typed):
     """Common to session effects and context-item effects."""
 
-    kind: ClassVar[Kind] = "effect"
+    _kind: ClassVar[Kind] = "effect"
 
     def __init_subclass__(
         cls,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
@@ -10,11 +9,9 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import PrivateAttr
 
 from .data import Kind, Typed
-from .errors import DefinitionError
 
 SenderKind = Literal["person", "command", "schedule", "effect", "tool", "handler", "system"]
 OUTSIDE: frozenset[SenderKind] = frozenset({"person", "command", "schedule"})
-ENVELOPE_NAMES = frozenset({"id", "time", "sender"})
 
 
 @dataclass(frozen=True)
@@ -43,17 +40,11 @@ class Envelope:
 class Event(Typed):
     """Common to session events and context-item events."""
 
-    kind: ClassVar[Kind] = "event"
+    _kind: ClassVar[Kind] = "event"
     _envelope: Envelope | None = PrivateAttr(default=None)
 
     def __init_subclass__(cls, *, type: str | None = None, private: bool = False, **options: Any) -> None:
         super().__init_subclass__(type=type, private=private, **options)
-        taken = ENVELOPE_NAMES & set(inspect.get_annotations(cls))
-        if taken:
-            raise DefinitionError(
-                f"{cls.__name__}: the fields {', '.join(sorted(taken))} are set by the engine on every event. "
-                "Rename yours."
-            )
 
     @classmethod
     def is_private(cls) -> bool:

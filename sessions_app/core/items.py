@@ -55,7 +55,7 @@ class ContextItem(TypeParameters, Typed, Generic[ItemEventT]):
     The class keyword `answers_when_ready=True` lets people send events also after the item became ready.
     """
 
-    kind: ClassVar[Kind] = "item"
+    _kind: ClassVar[Kind] = "item"
     _id: str = PrivateAttr(default="")
 
     def __init_subclass__(cls, *, type: str | None = None, answers_when_ready: bool = False, **options: Any) -> None:

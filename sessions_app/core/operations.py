@@ -34,8 +34,7 @@ class StateChanged(Data):
     """Top-level fields of the agent state changed."""
 
     op: Literal["state"] = "state"
-    set: Mapping[str, Any] = Field(default_factory=dict)
-    removed: tuple[str, ...] = ()
+    set: Mapping[str, Any]
 
 
 class ItemCreated(Data):
@@ -57,7 +56,6 @@ class ItemChanged(Data):
     op: Literal["item-changed"] = "item-changed"
     id: str
     set: Mapping[str, Any] = Field(default_factory=dict)
-    removed: tuple[str, ...] = ()
     render: Render | None = None
     answers: int | None = None
     reason: str | None = None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from pydantic import ValidationError
 
 from .author import handle_item_effect_ended, handle_session_effect_ended
 from .canonical import NotStorable, parse_json
-from .change import Change, is_tool_call, short_reason
+from .change import EFFECTS_PER_EVENT, Change, is_tool_call, short_reason
 from .data import explain, find, load
 from .effects import Effect, EffectEnded
 from .errors import EventDropped, HandlerError, NotLoaded
@@ -30,9 +31,12 @@ from .platform import (
     ToolFinished,
 )
 from .state import Draft, EffectRecord, ItemRecord
+from .text import is_blank
 
 CUT_TRIES = 2
 """How often a model may run into its output limit in a row before a person is asked."""
+ERROR_LENGTH = 4000
+"""Characters of a tool error. What is wrong with a call can be as long as the call."""
 
 
 def handle_model_responded(change: Change, event: ModelResponded) -> None:
@@ -46,7 +50,8 @@ def handle_model_responded(change: Change, event: ModelResponded) -> None:
         input_tokens=change.draft.session.input_tokens + response.usage.input_tokens,
         output_tokens=change.draft.session.output_tokens + response.usage.output_tokens,
     )
-    text = "\n\n".join(part.text for part in response.parts if isinstance(part, TextPart) and part.text.strip())
+    texts = [part.text for part in response.parts if isinstance(part, TextPart) and not is_blank(part.text)]
+    text = "\n\n".join(texts)
     calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
     match response.status:
         case Terminated(reason="length"):
@@ -106,10 +111,16 @@ def _open_call(
     data = {"name": call.name, "arguments": arguments, "provider_id": call.provider_id or call.id}
     change.create_stored(call_id, ToolCall.type_name(), data, parent=placeholder.id, index=index)
     fault = call_fault(change, call.name, arguments, offered)
+    if index >= EFFECTS_PER_EVENT:
+        fault = f"Only {EFFECTS_PER_EVENT} calls are run at a time. Make this one again."
     if fault:
-        change.create_item(ItemResult(ToolError(message=fault)), parent=call_id)
+        _add_tool_error(change, call_id, fault)
     else:
         change.start_effect(RunTool(name=call.name, arguments=arguments), owner=call_id)
+
+
+def _add_tool_error(change: Change, call_id: str, message: str) -> None:
+    change.create_item(ItemResult(ToolError(message=message[:ERROR_LENGTH])), parent=call_id)
 
 
 def call_fault(change: Change, name: str, arguments: str, offered: tuple[str, ...]) -> str:
@@ -126,6 +137,8 @@ def call_fault(change: Change, name: str, arguments: str, offered: tuple[str, ..
         tool.model_validate(parsed)
     except ValidationError as error:
         return f"The arguments of {name} are wrong: {explain(error)}."
+    except Exception as error:
+        return f"The arguments of {name} could not be checked. {short_reason(error)}"
     return ""
 
 
@@ -182,13 +195,13 @@ def _end_request(change: Change, placeholder: ItemRecord | None, event: EffectHa
 
 def _end_tool(change: Change, call: ItemRecord, event: EffectHasEnded) -> None:
     message = event.message or f"{call.data['name']} ended: {event.outcome}."
-    change.create_item(ItemResult(ToolError(message=message)), parent=call.id)
+    _add_tool_error(change, call.id, message)
 
 
 def _tell_owner(change: Change, effect: EffectRecord, owner: ItemRecord | None, event: EffectHasEnded) -> None:
     """Let the owner react. A hook that raises changes nothing and leaves the end to the platform."""
     ended = EffectEnded(_known_effect(effect), event.outcome, event.message)
-    attempt = Change(change.agent, Draft(change.draft), change.step)
+    attempt = replace(change, draft=Draft(change.draft))
     try:
         if owner is None:
             handle_session_effect_ended(attempt, ended)

@@ -8,20 +8,21 @@ from .events import Event, Sender
 from .items import ItemResult
 from .operations import ItemChanged
 from .platform import AssistantMessage, Retry, Skip, Stop, TryAgain, UserMessage, UserMessageSent
-from .state import ItemRecord
+from .state import EffectRecord, ItemRecord
+from .text import is_blank
+from .turn import MAY_BE_TRIED_AGAIN
 
 TITLE_FROM_MESSAGE = 60
 """Characters of the first message that name a session until its agent does."""
 
 
 def handle_user_message(change: Change, event: UserMessageSent) -> None:
-    """Append the message. It owes an answer, and unblocks a session that was waiting for a person."""
-    if not event.text.strip():
+    """Append the message, which owes an answer, and unblock a session that was waiting for a person."""
+    if is_blank(event.text):
         raise EventRejected("invalid", "The message is empty.", errors=((("text",), "Write something first."),))
     change.create_item(ItemResult(UserMessage(text=event.text)))
     if not change.draft.session.title:
         change.set_session(title=title_from(event.text))
-    change.set_session(owed_seq=change.step.seq)
     person_spoke(change)
 
 
@@ -53,7 +54,7 @@ def handle_stop(change: Change, event: Stop) -> None:
 
 
 def _keep_partial(change: Change, record: ItemRecord, partial: str) -> None:
-    if not partial.strip():
+    if is_blank(partial):
         change.delete(record)
         return
     message = AssistantMessage(text=partial, note="stopped")
@@ -77,7 +78,7 @@ def handle_retry(change: Change, event: Retry) -> None:
 def handle_try_again(change: Change, record: ItemRecord, event: TryAgain) -> None:
     """Run the failed effect of an item again, reopening the item, unless a model was shown the failure."""
     effect = change.draft.last_effect(record.id)
-    if effect is None or effect.outcome in ("", "done", "cancelled"):
+    if effect is None or not _has_failed(record, effect):
         raise EventRejected("conflict", "There is nothing to try again here.")
     if _was_shown(change, record):
         raise EventRejected("conflict", "The answer was given without this already. Ask for it in a new message.")
@@ -86,6 +87,12 @@ def handle_try_again(change: Change, record: ItemRecord, event: TryAgain) -> Non
     elif record.reason:
         change.draft.record(ItemChanged(id=record.id, reason=""))
     change.restart_effect(effect)
+
+
+def _has_failed(record: ItemRecord, effect: EffectRecord) -> bool:
+    """Whether the last effect failed, or ended by itself and left the item without what it needs."""
+    left_nothing = record.closed == "failed" or (record.open and record.reason != "")
+    return effect.outcome in MAY_BE_TRIED_AGAIN or (effect.outcome == "done" and left_nothing)
 
 
 def _was_shown(change: Change, record: ItemRecord) -> bool:

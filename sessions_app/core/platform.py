@@ -43,11 +43,12 @@ class AssistantMessage(ContextItem, type="@platform/assistant-message"):
 
 
 class ToolCall(ContextItem, type="@platform/tool-call"):
-    """One call of a tool. Its result is what the items beneath it render."""
+    """One call of a tool. Its result is what the items beneath it render. `emptied`: all of them were deleted."""
 
     name: str
     arguments: str
     provider_id: str = ""
+    emptied: bool = False
 
     def render(self) -> RenderResult:
         return RenderResult.pending()

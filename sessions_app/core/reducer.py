@@ -8,6 +8,7 @@ is data which comes in as events is from h11's sans-I/O state machine.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,8 +30,9 @@ from .turn import settle
 def reduce_event(agent: Agent[Any, Any], state: Snapshot, incoming: Incoming) -> list[Transition]:
     """Return the event and those it causes, in order, as transitions numbered from the session's next seq.
 
-    Raises `EventRejected` for an event from outside that must leave no row, and `NotLoaded` where `state` is
-    partly read and more of it is needed. Nothing else: whatever agent code raises becomes a failed event.
+    Raises `EventRejected` for an event from outside that must leave no row (what comes from inside is dropped
+    instead), and `NotLoaded` where `state` is partly read and more of it is needed. Nothing else: whatever agent
+    code raises becomes a failed event.
     """
     draft = Draft(state)
     transitions: list[Transition] = []
@@ -39,22 +41,25 @@ def reduce_event(agent: Agent[Any, Any], state: Snapshot, incoming: Incoming) ->
     while queue:
         event, cause = queue.popleft()
         step = Step(state.session.seq + len(transitions) + 1)
-        transition, caused = _handle(Change(agent, Draft(draft), step), draft, event, cause)
+        change = Change(agent, Draft(draft), step, event.envelope(step.seq))
+        transition, caused = _handle(change, draft, event, cause)
         transitions.append(transition)
         queue.extend((follower, step.seq) for follower in caused)
         if transition.status == "applied":
             last_applied = (len(transitions) - 1, step)
     if last_applied is not None:
         index, step = last_applied
-        transitions[index] = _settled(agent, draft, transitions[index], step)
+        unhandled = {failed.event.effect_id: failed.seq for failed in transitions if failed.status == "failed"}
+        settling = Change(agent, draft, step, incoming.envelope(step.seq))
+        transitions[index] = _settled(settling, unhandled, transitions[index])
     return transitions
 
 
-def _settled(agent: Agent[Any, Any], draft: Draft, last: Transition, step: Step) -> Transition:
+def _settled(change: Change, unhandled: Mapping[str, int], last: Transition) -> Transition:
     """Settle once, after the last event of a cascade; what that changes belongs to the last applied event."""
-    before = len(draft.operations)
-    settle(Change(agent, draft, step))
-    return replace(last, operations=(*last.operations, *draft.operations[before:]))
+    before = len(change.draft.operations)
+    settle(change, unhandled)
+    return replace(last, operations=(*last.operations, *change.draft.operations[before:]))
 
 
 def _handle(change: Change, draft: Draft, incoming: Incoming, cause: int | None) -> tuple[Transition, list[Incoming]]:
@@ -65,8 +70,12 @@ def _handle(change: Change, draft: Draft, incoming: Incoming, cause: int | None)
             raise EventDropped(incoming.late)
         event = admit(change.agent, change.draft, incoming, seq)
         caused = _decide(change, incoming, event)
-    except (EventRejected, NotLoaded):
+    except NotLoaded:
         raise
+    except EventRejected as rejected:
+        if incoming.sender.outside or incoming.type == SessionCreated.type_name():
+            raise
+        return Transition(seq, incoming, "dropped", rejected.message, cause=cause), []
     except EventDropped as dropped:
         return Transition(seq, incoming, "dropped", str(dropped), cause=cause), []
     except BaseException as error:
@@ -102,6 +111,6 @@ def _create(change: Change, event: SessionCreated) -> None:
 
 def _item_event(change: Change, incoming: Incoming, event: Event, record: ItemRecord) -> None:
     handle_item_event(change, record, event)
-    if incoming.sender.outside:
+    if incoming.sender.outside and not event.is_private():
         change.draft.record(ItemChanged(id=record.id, answers=record.answers + 1))
         person_spoke(change)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import unicodedata
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .agent import Agent
 from .canonical import canonical, clean_text, digest
+from .errors import HandlerError
 from .language_model import ModelRequest, ToolSpecification
 from .messages import AssistantPart, Message, TextPart, ToolCallPart, ToolResultPart
 from .operations import Render
 from .platform import PLATFORM_ITEMS, AssistantMessage, ToolCall, ToolError, UserMessage
 from .state import ItemRecord, Snapshot
+from .text import is_blank, shorten
+from .tools import TOOL_NAME
 from .turn import system_prompt, visible_pending
 
 RESULT_LIMIT = 100 * 1024
 """Bytes of one tool result in a request; the whole result stays in the session."""
 CUT_NOTE = "(The reply above was cut off by the output limit. Go on, more briefly.)"
 NO_OUTPUT = "(no output)"
+REMOVED = "(removed)"
 BEGIN_NOTE = "(The conversation begins here.)"
 GO_ON_NOTE = "(Go on.)"
 
@@ -76,13 +80,21 @@ def prepare_request(agent: Agent[Any, Any], agent_state: Any, state: Snapshot, p
     waiting = [record for record in visible_pending(state) if record.id != placeholder]
     if prompt.status == "pending" or waiting:
         raise NotReady
-    tools = list(agent.get_tools(agent_state))
-    specifications: list[ToolSpecification] = [tool.specification() for tool in tools]
-    system = [clean_text(part.text) for part in prompt.parts if part.text.strip()]
+    tools = _offered_tools(agent, agent_state)
+    system = [clean_text(part.text) for part in prompt.parts if not is_blank(part.text)]
     order = state.order()
     before = order[: order.index(placeholder)] if placeholder in order else order
-    request = ModelRequest(system, messages_of(state, before), specifications)
-    return PreparedRequest(request, tuple(specification.name for specification in specifications))
+    request = ModelRequest(system, messages_of(state, before), tools)
+    return PreparedRequest(request, tuple(tool.name for tool in tools))
+
+
+def _offered_tools(agent: Agent[Any, Any], agent_state: Any) -> list[ToolSpecification]:
+    """Return each tool to offer once. Raises `HandlerError` for one that could not be found again when it is called."""
+    offered = dict.fromkeys(agent.get_tools(agent_state))
+    for tool in offered:
+        if agent.find_tool(tool.tool_name) is not tool:
+            raise HandlerError(f"get_tools returned {tool.__name__}, which is not the `{tool.tool_name}` in `tools`.")
+    return [tool.specification() for tool in offered]
 
 
 def messages_of(state: Snapshot, item_ids: Sequence[str]) -> list[Message]:
@@ -101,13 +113,18 @@ def _item_messages(state: Snapshot, item_id: str) -> Iterator[Message]:
     elif record.type == AssistantMessage.type_name():
         yield from _assistant_messages(state, record)
     else:
-        yield from record.render.messages
+        yield from map(_only_text, record.render.messages)
+
+
+def _only_text(message: Message) -> Message:
+    """An author's item speaks in text; a call or a result among it would have no counterpart."""
+    return Message(role=message.role, parts=tuple(part for part in message.parts if isinstance(part, TextPart)))
 
 
 def _assistant_messages(state: Snapshot, record: ItemRecord) -> Iterator[Message]:
     message = AssistantMessage.model_validate(record.data, extra="ignore")
     calls = [child for child in state.children(record.id) if child.type == ToolCall.type_name()]
-    texts = (TextPart(text=message.text),) if message.text.strip() else ()
+    texts = () if is_blank(message.text) else (TextPart(text=message.text),)
     parts: tuple[AssistantPart, ...] = (*message.reasoning, *texts, *map(_call_part, calls))
     if texts or calls:
         yield Message(role="assistant", parts=parts)
@@ -118,18 +135,25 @@ def _assistant_messages(state: Snapshot, record: ItemRecord) -> Iterator[Message
 
 
 def _call_part(call: ItemRecord) -> ToolCallPart:
+    data = call.data
     return ToolCallPart(
-        id=call.id, name=call.data["name"], arguments=call.data["arguments"], provider_id=call.data["provider_id"]
+        id=call.id, name=_legal(data["name"]), arguments=data["arguments"], provider_id=data["provider_id"]
     )
+
+
+def _legal(name: str) -> str:
+    """A model may call what no tool can be named; shown its own call, the name must be one a provider takes."""
+    return name if TOOL_NAME.fullmatch(name) else "_" + re.sub("[^a-zA-Z0-9_-]", "_", name)[:63]
 
 
 def _result_part(state: Snapshot, call: ItemRecord) -> ToolResultPart:
     if call.closed:
         return ToolResultPart(call_id=call.id, text=_closed_text(call), is_error=True)
     children = state.children(call.id)
-    texts = [text for child in children if (text := _nested_text(child)).strip()]
+    texts = [text for child in children if not is_blank(text := _nested_text(child))]
+    text = shorten("\n\n".join(texts), RESULT_LIMIT) or (REMOVED if call.data.get("emptied") else NO_OUTPUT)
     failed = any(child.closed or child.type == ToolError.type_name() for child in children)
-    return ToolResultPart(call_id=call.id, text=shorten("\n\n".join(texts), RESULT_LIMIT) or NO_OUTPUT, is_error=failed)
+    return ToolResultPart(call_id=call.id, text=text, is_error=failed)
 
 
 def _nested_text(child: ItemRecord) -> str:
@@ -141,7 +165,7 @@ def _nested_text(child: ItemRecord) -> str:
 
 
 def _render_text(render: Render) -> str:
-    return "\n\n".join(message.text for message in render.messages if message.role == "user" and message.text.strip())
+    return "\n\n".join(message.text for message in render.messages if message.role == "user" and message.text)
 
 
 def _closed_text(record: ItemRecord) -> str:
@@ -173,31 +197,4 @@ def _cleaned(part: Any) -> Any:
 
 
 def _is_blank(part: Any) -> bool:
-    return isinstance(part, TextPart) and not visible_text(part.text)
-
-
-def visible_text(text: str) -> str:
-    """Return the text without white space and characters nobody can see; providers refuse what is blank."""
-    return "".join(c for c in text if not c.isspace() and unicodedata.category(c) not in ("Cf", "Cc"))
-
-
-def shorten(text: str, limit: int) -> str:
-    """Return a text cut to `limit` bytes of UTF-8, never inside a visible character, with a note that says so."""
-    encoded = text.encode()
-    if len(encoded) <= limit:
-        return text if visible_text(text) else ""
-    kept = encoded[:limit].decode(errors="ignore")
-    while kept and _joins(kept, text[len(kept)]):
-        kept = kept[:-1]
-    return f"{kept}\n\n(Shortened: {len(kept.encode())} of {len(encoded)} bytes shown.)"
-
-
-def _joins(kept: str, following: str) -> bool:
-    """Whether a cut here would split what is seen as one character: an accent, an emoji family, a flag."""
-    joiner, flags = "\u200d", range(0x1F1E6, 0x1F200)
-    if unicodedata.combining(following) or following in (joiner, "\ufe0f") or 0x1F3FB <= ord(following) <= 0x1F3FF:
-        return True
-    if kept[-1] == joiner:
-        return True
-    run = len(kept) - len(kept.rstrip("".join(map(chr, flags))))
-    return ord(following) in flags and run % 2 == 1
+    return isinstance(part, TextPart) and is_blank(part.text)

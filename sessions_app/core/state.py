@@ -144,22 +144,28 @@ class Draft:
         self.session = base.session
         self.state_changes: dict[str, Any] | None = None
         self.items: dict[str, ItemRecord | None] = {}
+        self.moved: dict[str, bool] = {}
+        """Whether items are visible that were moved without being read: hiding a thousand must not read them."""
         self.effects: dict[str, EffectRecord] = {}
         self.placements: list[Placement] = []
+        self._order: list[str] | None = None
 
     @property
     def agent_state(self) -> Mapping[str, Any]:
         return self.base.agent_state if self.state_changes is None else self.state_changes
 
     def item(self, item_id: str) -> ItemRecord | None:
-        return self.items[item_id] if item_id in self.items else self.base.item(item_id)
+        if item_id in self.items:
+            return self.items[item_id]
+        record = self.base.item(item_id)
+        return self._as_moved(record) if record else None
 
     def children(self, parent: str) -> list[ItemRecord]:
         known = {} if self._is_new(parent) else {child.id: child for child in self.base.children(parent)}
         return sorted(self._overlay(known, lambda item: item.parent == parent), key=lambda item: item.order_key)
 
     def open_items(self) -> list[ItemRecord]:
-        known = {item.id: item for item in self.base.open_items()}
+        known = {item.id: self._as_moved(item) for item in self.base.open_items()}
         return sorted(self._overlay(known, lambda item: item.open), key=lambda item: id_key(item.id))
 
     def open_effects(self) -> list[EffectRecord]:
@@ -167,14 +173,24 @@ class Draft:
         return sorted((e for e in known.values() if not e.outcome), key=lambda effect: id_key(effect.id))
 
     def last_effect(self, owner: str) -> EffectRecord | None:
+        before = self.base.last_effect(owner)
         own = [effect for effect in self.effects.values() if effect.owner == owner]
-        return max(own, key=lambda effect: id_key(effect.id)) if own else self.base.last_effect(owner)
+        return max([*own, *([before] if before else [])], key=lambda effect: id_key(effect.id), default=None)
 
     def order(self) -> list[str]:
-        order = self.base.order()
-        for placement in self.placements:
-            placement.apply(order)
-        return order
+        if self._order is None:
+            self._order = self.base.order()
+            for placement in self.placements:
+                placement.apply(self._order)
+        return list(self._order)
+
+    def _place(self, placement: Placement) -> None:
+        self.placements.append(placement)
+        if self._order is not None:
+            placement.apply(self._order)
+
+    def _as_moved(self, record: ItemRecord) -> ItemRecord:
+        return replace(record, visible=self.moved[record.id]) if record.id in self.moved else record
 
     def _is_new(self, item_id: str) -> bool:
         return any(isinstance(op, ItemCreated) and op.id == item_id for op in self.operations)
@@ -194,8 +210,7 @@ class Draft:
             case SessionChanged():
                 self.session = replace(self.session, **operation.set)
             case StateChanged():
-                kept = {name: value for name, value in self.agent_state.items() if name not in operation.removed}
-                self.state_changes = {**kept, **operation.set}
+                self.state_changes = {**self.agent_state, **operation.set}
             case EffectStarted():
                 self.effects[operation.id] = EffectRecord(
                     operation.id, operation.type, operation.payload, operation.policy, operation.owner
@@ -213,7 +228,7 @@ class Draft:
                     item_id, operation.type, operation.data, operation.render, operation.parent, operation.index
                 )
                 if not operation.parent:
-                    self.placements.append(Placement(item_id, operation.after))
+                    self._place(Placement(item_id, operation.after))
             case ItemChanged(id=item_id):
                 self.items[item_id] = _changed(self._existing(item_id), operation)
             case ItemClosed(id=item_id):
@@ -221,10 +236,10 @@ class Draft:
                 self.items[item_id] = replace(item, closed=operation.closed, reason=operation.reason)
             case ItemDeleted(id=item_id):
                 self.items[item_id] = None
-                self.placements.append(Placement(item_id, hidden=True))
+                self._place(Placement(item_id, hidden=True))
             case ItemMoved(id=item_id):
-                self.items[item_id] = replace(self._existing(item_id), visible=not operation.hidden)
-                self.placements.append(Placement(item_id, operation.after, operation.hidden))
+                self._move(item_id, visible=not operation.hidden)
+                self._place(Placement(item_id, operation.after, operation.hidden))
             case _:
                 assert_never(operation)
 
@@ -233,9 +248,19 @@ class Draft:
         self.operations.extend(draft.operations)
         self.session = draft.session
         self.state_changes = draft.state_changes if draft.state_changes is not None else self.state_changes
+        for item_id, visible in draft.moved.items():
+            self._move(item_id, visible=visible)
         self.items.update(draft.items)
         self.effects.update(draft.effects)
-        self.placements.extend(draft.placements)
+        for placement in draft.placements:
+            self._place(placement)
+
+    def _move(self, item_id: str, *, visible: bool) -> None:
+        record = self.items.get(item_id)
+        if record is None:
+            self.moved[item_id] = visible
+        else:
+            self.items[item_id] = replace(record, visible=visible)
 
     def _existing(self, item_id: str) -> ItemRecord:
         item = self.item(item_id)
@@ -248,10 +273,9 @@ class Draft:
 
 
 def _changed(item: ItemRecord, change: ItemChanged) -> ItemRecord:
-    data = {name: value for name, value in item.data.items() if name not in change.removed}
     return replace(
         item,
-        data={**data, **change.set},
+        data={**item.data, **change.set},
         render=change.render or item.render,
         answers=item.answers if change.answers is None else change.answers,
         reason=item.reason if change.reason is None else change.reason,
@@ -285,7 +309,7 @@ class Memory:
 
     def last_effect(self, owner: str) -> EffectRecord | None:
         own = [effect for effect in self.effects.values() if effect.owner == owner]
-        return max(own, key=lambda effect: id_key(effect.id)) if own else None
+        return max(own, key=lambda effect: id_key(effect.id), default=None)
 
     def absorb(self, draft: Draft) -> None:
         """Take over a draft that lies over this memory."""
@@ -294,6 +318,8 @@ class Memory:
         self.session = draft.session
         self.agent_state = draft.agent_state
         self.effects.update(draft.effects)
+        for item_id, visible in draft.moved.items():
+            self.items[item_id] = replace(self.items[item_id], visible=visible)
         for item_id, item in draft.items.items():
             if item is None:
                 self.items.pop(item_id, None)

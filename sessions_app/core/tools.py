@@ -71,7 +71,8 @@ class Tool(TypeParameters, Data, Generic[SessionEventT]):
                 f"{cls.__name__} has no docstring. It is the description the model chooses by: write one."
             )
         cls.tool_name = name
-        source = "default for tools" if timeout == TOOL_TIMEOUT else f"declared by {cls.__name__}"
+        default = (timeout, retries, delivery) == (TOOL_TIMEOUT, 0, "at-least-once")
+        source = "default for tools" if default else f"declared by {cls.__name__}"
         cls.policy = Policy(timeout=timeout, retries=retries, delivery=delivery, source=source)
 
     async def execute(self, context: ToolContext) -> ToolResult[SessionEventT]:

@@ -11,6 +11,8 @@ hiding, restoring, reordering and deleting can neither lose one nor invent one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from .agent import Agent, SystemPromptRenderResult
@@ -23,12 +25,16 @@ from .state import EffectRecord, ItemRecord, Snapshot
 
 REQUEST_LIMIT = 20
 """Model requests in a row before a person is asked whether to go on."""
-CLOSED_BY_OUTCOME = {"failed": "failed", "timed out": "timed out", "outcome unknown": "outcome unknown"}
+CLOSED_BY_OUTCOME = {"timed out": "timed out", "outcome unknown": "outcome unknown", "cancelled": "cancelled"}
+MAY_BE_TRIED_AGAIN = frozenset({"failed", "timed out", "outcome unknown"})
 
 
-def settle(change: Change) -> None:
-    """Bring a session to rest after an event and all it caused."""
-    _close_abandoned_items(change)
+def settle(change: Change, unhandled: Mapping[str, int]) -> None:
+    """Bring a session to rest after an event and all it caused.
+
+    `unhandled` names the effects whose event, by number, could not be handled.
+    """
+    _close_abandoned_items(change, unhandled)
     _complete_calls(change)
     if generation_is_due(change.draft):
         _begin_generation(change)
@@ -55,23 +61,31 @@ def generation_is_due(state: Snapshot) -> bool:
     return session.owes_answer and not session.request and not session.blocked_code and not visible_pending(state)
 
 
-def _close_abandoned_items(change: Change) -> None:
+def _close_abandoned_items(change: Change, unhandled: Mapping[str, int]) -> None:
     """An effect that ended and left its item pending, with nobody to move it on, must not leave a silence."""
     busy = {effect.owner for effect in change.draft.open_effects()}
     for effect in list(change.draft.effects.values()):
         record = change.draft.item(effect.owner) if effect.owner else None
-        if record is None or not effect.outcome or effect.outcome == "cancelled" or record.id in busy:
+        if record is None or not effect.outcome or record.id in busy:
             continue
         if record.open and not is_tool_call(record) and record.type != AssistantMessage.type_name():
-            _give_up(change, record, effect)
+            _give_up(change, record, _as_it_counts(effect, unhandled))
+
+
+def _as_it_counts(effect: EffectRecord, unhandled: Mapping[str, int]) -> EffectRecord:
+    """An effect whose event could not be handled has failed, whatever it says itself."""
+    if effect.id not in unhandled:
+        return effect
+    return replace(effect, outcome="failed", message=f"Its event {unhandled[effect.id]} could not be handled.")
 
 
 def _give_up(change: Change, record: ItemRecord, effect: EffectRecord) -> None:
     waits_for_person = takes_public_event(record)
     if effect.outcome == "done" and waits_for_person:
         return
-    reason = effect.message or ("It ended without a result." if effect.outcome == "done" else effect.outcome)
-    if waits_for_person or (not record.parent and effect.outcome != "done"):
+    how = "without a result" if effect.outcome == "done" else f"as {effect.outcome}"
+    reason = effect.message or f"It ended {how}."
+    if waits_for_person or (not record.parent and effect.outcome in MAY_BE_TRIED_AGAIN):
         change.draft.record(ItemChanged(id=record.id, reason=reason))
     else:
         change.close(record.id, CLOSED_BY_OUTCOME.get(effect.outcome, "failed"), reason)
@@ -94,8 +108,7 @@ def _complete_calls(change: Change) -> None:
     completed = [call for call in calls if call.id not in unfinished]
     for call in completed:
         change.draft.record(ItemChanged(id=call.id, render=Render(status="ready")))
-    still_open = {call.parent for call in calls} - {call.parent for call in completed}
-    still_open |= {call.parent for call in calls if call.id in unfinished}
+    still_open = {call.parent for call in calls if call.id in unfinished}
     for message_id in sorted({call.parent for call in completed} - still_open):
         message = change.draft.item(message_id)
         if message is not None and message.visible:
@@ -143,4 +156,4 @@ def _ask_model(change: Change) -> None:
         ItemCreated(id=item_id, type=AssistantMessage.type_name(), data=data, render=Render(status="pending"))
     )
     effect_id = change.start_effect(GenerateResponse(), owner=item_id)
-    change.set_session(request=effect_id, requests=change.draft.session.requests + 1)
+    change.set_session(request=effect_id, requests=change.draft.session.requests + 1, stopped=False)

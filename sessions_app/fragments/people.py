@@ -1,0 +1,27 @@
+"""Who looks at a page, and how people are called on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """The person a page is drawn for."""
+
+    pk: str = ""
+
+    @classmethod
+    def of(cls, user: Any) -> Viewer:
+        """Return the viewer that a signed-in user is."""
+        return cls(str(user.pk))
+
+    def name_of(self, sender_kind: str, sender_id: str, sender_name: str) -> str:
+        """Return how this viewer should see the sender of an event called."""
+        if sender_kind == "person" and sender_id == self.pk:
+            return _("you")
+        names = {"schedule": _("a schedule"), "command": _("an operator")}
+        return sender_name or names.get(sender_kind, sender_kind)

@@ -1,0 +1,69 @@
+"""Agent code that never ends or is not pure is found, and harms nobody else."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from sessions_app import engine
+from sessions_app.core.events import Sender
+from sessions_app.models import StoredEvent, StoredSession
+from tests.engine.conftest import in_threads
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def short_limit(settings: Any) -> None:
+    settings.AGENTSITE = {**settings.AGENTSITE, "HANDLER_LIMIT": 0.2}
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_a_handler_that_never_ends_is_failed(counter: StoredSession, ann: Sender) -> None:
+    started = time.monotonic()
+    receipt = engine.dispatch_event(counter, "t-spun", {}, sender=ann)
+    assert (receipt.status, receipt.seq) == ("failed", 2)
+    assert time.monotonic() - started < 5
+    assert "Handling took longer than allowed" in StoredEvent.objects.get(session=counter, seq=2).reason
+    assert engine.dispatch_event(counter, "t-added", {}, sender=ann).status == "applied"
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_a_handler_that_swallows_its_end_is_told_again(counter: StoredSession, ann: Sender) -> None:
+    assert engine.dispatch_event(counter, "t-spun-on", {}, sender=ann).seq == 2
+    assert engine.dispatch_event(counter, "t-added", {}, sender=ann).seq == 3
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_other_sessions_go_on_meanwhile(user: Any, counter: StoredSession, ann: Sender) -> None:
+    others = [engine.create_session("t-counter", {}, user=user) for _ in range(3)]
+
+    def send(session: StoredSession, type: str) -> Any:
+        return lambda: engine.dispatch_event(session, type, {}, sender=ann)
+
+    results = in_threads(send(counter, "t-spun"), *[send(session, "t-added") for session in others])
+    assert [result.status for result in results] == ["failed", "applied", "applied", "applied"]
+
+
+@pytest.mark.parametrize("clock", [True, False])
+def test_a_handler_that_is_not_pure_is_found(counter: StoredSession, ann: Sender, clock: bool) -> None:
+    receipt = engine.dispatch_event(counter, "t-guessed", {"clock": clock}, sender=ann)
+    assert receipt.status == "failed"
+    assert "two different results" in StoredEvent.objects.get(session=counter, seq=2).reason
+    counter.refresh_from_db()
+    assert counter.title == ""
+
+
+def test_it_is_looked_for_only_where_it_is_asked_for(counter: StoredSession, ann: Sender, settings: Any) -> None:
+    settings.AGENTSITE = {**settings.AGENTSITE, "CHECK_PURITY": False}
+    assert engine.dispatch_event(counter, "t-guessed", {}, sender=ann).status == "applied"
+    counter.delete()  # Its history cannot be replayed: that is why handlers must be pure.
+
+
+@pytest.mark.parametrize("what", ["query", "file", "socket"])
+def test_a_handler_that_reaches_for_the_outside_is_found(counter: StoredSession, ann: Sender, what: str) -> None:
+    receipt = engine.dispatch_event(counter, "t-reached", {"what": what}, sender=ann)
+    assert receipt.status == "failed"
+    assert "A handler used" in StoredEvent.objects.get(session=counter, seq=2).reason
