@@ -6,8 +6,6 @@ of the word to the page. Everything runs in one process (SQLite, worker inside),
 clock counts. Usage: python bench/first_word.py [runs]
 """
 
-# ruff: noqa: T201 (it prints what it measures)
-
 import sys
 
 from browsing import browser, show, sign_in, site, start_session

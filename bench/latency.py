@@ -5,8 +5,6 @@ The clock is the browser's: from its click event to the change of its document, 
 transaction, the model request, the tool, the item, and the push of it. Usage: python bench/latency.py [turns]
 """
 
-# ruff: noqa: T201 (it prints what it measures)
-
 import sys
 
 from browsing import browser, show, sign_in, site, start_session

@@ -8,7 +8,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-WORDS = "Of course. Here is an answer in a few words, so that its first one can be seen before the last.".split()
+WORDS = [
+    "Of",
+    "course.",
+    "Here",
+    "is",
+    "an",
+    "answer",
+    "in",
+    "a",
+    "few",
+    "words,",
+    "so",
+    "that",
+    "its",
+    "first",
+    "one",
+    "can",
+    "be",
+    "seen",
+    "before",
+    "the",
+    "last.",
+]
+
+MESSAGE = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "stand-in",
+    "content": [],
+    "stop_reason": None,
+    "stop_sequence": None,
+    "usage": {"input_tokens": 1, "output_tokens": 1},
+}
 
 
 @dataclass
@@ -50,9 +83,7 @@ class StandIn:
         return True
 
     async def _stream(self, writer: asyncio.StreamWriter, due: float) -> None:
-        message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "stand-in", "content": [],
-                   "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}  # fmt: skip
-        await _send(writer, "message_start", message=message)
+        await _send(writer, "message_start", message=MESSAGE)
         await _send(writer, "content_block_start", index=0, content_block={"type": "text", "text": ""})
         await asyncio.sleep(due - time.time())
         self.spoke.append(time.time())

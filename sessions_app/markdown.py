@@ -44,10 +44,16 @@ def _escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
-def _lower_headings(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    token = tokens[index]
-    level = min(6, int(token.tag[1]) + FIRST_HEADING - 1)
-    return f"<h{level}>" if token.nesting > 0 else f"</h{level}>\n"
+def _with_headings_in_order(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Set headings below those of the page, none deeper by more than one than the heading it stands under."""
+    above: list[int] = []
+    for token in tokens:
+        if token.type == "heading_open":
+            level = int(token.tag[1])
+            above = [*(other for other in above if other < level), level]
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, FIRST_HEADING + len(above) - 1)}"
+    return tokens
 
 
 def _table_frame(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -63,8 +69,6 @@ def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"])
-    for rule in ("heading_open", "heading_close"):
-        parser.add_render_rule(rule, _lower_headings)
     for rule in ("fence", "code_block"):
         parser.add_render_rule(rule, _code)
     for rule in ("table_open", "table_close"):
@@ -80,8 +84,14 @@ def to_html(text: str) -> SafeString:
     """Return Markdown as HTML that is safe to put into a page. The same text is formatted once."""
     if not text.strip():
         return mark_safe("")
-    raw = _markdown.render(text) if len(text) <= LONGEST else f"<pre>{_escape(text)}</pre>"
-    return mark_safe(sanitise(raw))  # noqa: S308 (sanitised)
+    return mark_safe(sanitise(_render(text)))  # noqa: S308 (sanitised)
+
+
+def _render(text: str) -> str:
+    if len(text) > LONGEST:
+        return f"<pre>{_escape(text)}</pre>"
+    tokens = _with_headings_in_order(_markdown.parse(text))
+    return str(_markdown.renderer.render(tokens, _markdown.options, {}))
 
 
 def sanitise(html: str) -> str:

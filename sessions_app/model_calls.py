@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from django.db import DatabaseError
 from pydantic import TypeAdapter
 
 from sessions_app import store
 from sessions_app.core.agent import AgentState
-from sessions_app.core.change import short_reason
+from sessions_app.core.canonical import clean
+from sessions_app.core.change import short_reason, traceback_of
 from sessions_app.core.data import load
+from sessions_app.core.errors import HandlerError
 from sessions_app.core.language_model import LanguageModel, ModelRequest, ModelResponse, Terminated, ToolSpecification
 from sessions_app.core.messages import Message
 from sessions_app.core.platform import ModelResponded
@@ -31,11 +34,18 @@ async def request_response(claimed: Claim) -> Ending:
         prepared, model, seen_seq = await in_database(_prepare, claimed)
     except NotReady:
         return ended(claimed.effect, "not ready")
+    except DatabaseError:
+        raise
+    except Exception as error:
+        # The agent's own code: another attempt would come to the same.
+        message = f"The request could not be made. {short_reason(error)}"
+        return ended(claimed.effect, "failed", message, traceback=traceback_of(error))
     response = await _ask(claimed, model, prepared)
     status = response.status
+    policy = policy_of(claimed.effect)
     failures = claimed.attempt - claimed.effect.losses
-    if isinstance(status, Terminated) and status.retryable and failures <= policy_of(claimed.effect).retries:
-        delay = max(backoff(failures), status.retry_after or 0.0)
+    if isinstance(status, Terminated) and status.retryable and failures <= policy.retries:
+        delay = min(max(backoff(failures), status.retry_after or 0.0), policy.timeout)
         saved = f'{{"request":{prepared.text},"seen_seq":{seen_seq}}}'
         return Ending(retry_after=delay, message=status.message, request=saved)
     await in_database(store.keep_blobs, [prepared.system_text, prepared.tools_text])
@@ -55,7 +65,11 @@ async def _ask(claimed: Claim, model: LanguageModel, prepared: PreparedRequest) 
     reporter = StreamReporter(claimed)
     try:
         async with reporter:
-            return await model.generate_response(replace(prepared.request, reporter=reporter))
+            response: object = await model.generate_response(replace(prepared.request, reporter=reporter))
+        if not isinstance(response, ModelResponse):
+            raise HandlerError(f"{type(model).__name__} returned {type(response).__name__}, not a ModelResponse.")
+        # What comes from outside is cleaned once, here: every text of it may be stored and shown.
+        return ModelResponse.model_validate(clean(response.model_dump(mode="json")))
     except Exception as error:
         # A custom model that raises is treated as one that says so; providers return Terminated themselves.
         return ModelResponse(status=Terminated(reason="error", message=f"The model failed. {short_reason(error)}"))

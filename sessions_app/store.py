@@ -43,6 +43,9 @@ from sessions_app.rows import (
     session_record,
 )
 
+ASKED_ONE_BY_ONE = 8
+"""Parts a handler may ask for one by one. Whoever asks for more goes through them all, and gets the items at once."""
+
 
 class Conflict(Exception):
     """Another process changed the session between reading and writing. The event is reduced again."""
@@ -61,6 +64,8 @@ class LoadedSession:
         self.positions: dict[str, int] = {}
         self._records: dict[str, ItemRecord | None] = {}
         self._children: set[str] = set()
+        self._asked = 0
+        self._has_all_items = False
         self._order: list[str] | None = None
         self._effects: list[EffectRecord] = []
         self._last_effects: dict[str, EffectRecord | None] = {}
@@ -74,12 +79,12 @@ class LoadedSession:
         return loaded
 
     def item(self, item_id: str) -> ItemRecord | None:
-        if item_id not in self._records:
+        if item_id not in self._records and not self._has_all_items:
             raise NotLoaded("item", item_id)
-        return self._records[item_id]
+        return self._records.get(item_id)
 
     def children(self, parent: str) -> list[ItemRecord]:
-        if parent not in self._children:
+        if parent not in self._children and not self._has_all_items:
             raise NotLoaded("children", parent)
         return sorted((r for r in self._records.values() if r and r.parent == parent), key=lambda r: r.order_key)
 
@@ -113,7 +118,11 @@ class LoadedSession:
     def read(self, missing: NotLoaded) -> None:
         """Read what the reducer found missing."""
         items = StoredItem.objects.filter(session_id=self.row.pk)
+        self._asked += 1
         match missing.part:
+            case "item" | "children" if self._asked > ASKED_ONE_BY_ONE:
+                self.hold_items(items)
+                self._has_all_items = True
             case "item":
                 self._records[missing.key] = None
                 self.hold_items(items.filter(item_id=missing.key))
@@ -168,7 +177,7 @@ def load_whole(session_pk: int) -> LoadedSession:
     loaded = load(session_pk)
     rows = list(StoredItem.objects.filter(session_id=session_pk).order_by("position", "pk"))
     loaded.hold_items(rows)
-    loaded._children = {row.item_id for row in rows}
+    loaded._has_all_items = True
     loaded._order = [row.item_id for row in rows if row.position is not None]
     return loaded
 

@@ -1,6 +1,5 @@
-// htmx does the posts and the swaps. This adds what it has no word for: streamed text, ticking times, drafts, scrolling,
-// and the socket: hx-ws 4.0.1 tells nobody its delay and cannot reconnect at once, so neither a countdown nor
-// "Reconnect now" nor the `online` event can be built on it, and it does not notice a dead line.
+// htmx posts and swaps; here is what it has no word for. The socket too: hx-ws 4.0.1 tells nobody its delay and cannot
+// reconnect at once, so no countdown, no "Reconnect now" and no `online` can be built on it, and a dead line stays dead.
 "use strict";
 
 const byId = (id) => document.getElementById(id);
@@ -10,7 +9,7 @@ const say = (name, values = {}) =>
   Object.entries(values).reduce((text, [key, value]) => text.replace(`{${key}}`, value), main.dataset[name]);
 const main = byId("main");
 
-// Times: the server's clock counts, the viewer's zone shows.
+// Times: by the server's clock, in the viewer's zone.
 
 let ahead = 0;
 const setClock = (seconds) => (ahead = seconds * 1000 - Date.now());
@@ -37,14 +36,13 @@ function showMoments() {
   const today = new Date().toDateString();
   each("time[datetime]:not([title])", (element) => {
     const moment = new Date(element.dateTime);
-    const long = element.dataset.form === "date" || moment.toDateString() !== today;
-    const form = long ? { dateStyle: "medium", timeStyle: "short" } : { timeStyle: "short" };
+    const isLong = element.dataset.form === "date" || moment.toDateString() !== today;
     element.title = moment.toLocaleString();
-    element.textContent = moment.toLocaleString([], form);
+    element.textContent = moment.toLocaleString([], { dateStyle: isLong ? "medium" : undefined, timeStyle: "short" });
   });
 }
 
-// Drafts: kept in this tab until they are sent, or until the person signs out.
+// Drafts: kept in this tab until sent or signed out.
 
 const draftKey = (form) => `draft:${location.pathname}:${form.id}`;
 const isTick = (field) => field.type === "radio" || field.type === "checkbox";
@@ -52,7 +50,7 @@ const fieldsOf = (form) =>
   [...form.elements].filter((field) => field.name && !/^(hidden|password|submit)$/.test(field.type) && field.name[0] !== "_");
 const isTouched = (field) =>
   isTick(field) ? field.checked !== field.defaultChecked
-  : field.options ? [...field.options].some((option) => option.selected && option.value && !option.defaultSelected)
+  : field.options ? !field.selectedOptions[0]?.defaultSelected && field.value
   : field.value !== field.defaultValue;
 
 function saveDraft(form) {
@@ -93,7 +91,7 @@ on(document, "submit", (event) => {
   Object.keys(sessionStorage).filter((key) => key.startsWith("draft:")).forEach((key) => sessionStorage.removeItem(key));
 });
 
-// Scrolling: follow the end only for a reader who is there.
+// Scrolling: follow the end for a reader who is there.
 
 let following = true;
 let unseen = 0;
@@ -135,9 +133,9 @@ function startScrolling() {
   new ResizeObserver(() => following && !isReading() && toEnd()).observe(document.querySelector(".dock"));
 }
 
-// Frames: upserts of parts of the page. One that is older than the page is left aside.
+// Frames: upserts of parts of the page. One older than the page is left aside.
 
-let seq = main ? Number(main.dataset.seq) : 0;
+let seq = +main?.dataset.seq;
 let morph;
 
 function place(style, target, fragment, spec) {
@@ -146,6 +144,8 @@ function place(style, target, fragment, spec) {
   // An item whose neighbour is not shown belongs to the earlier part of the conversation.
   const isElsewhere = spec.after && !before;
   const placed = [];
+  const isEarlier = !before && target.firstElementChild;
+  const below = page.scrollHeight - scrollY;
   for (const fresh of [...fragment.children]) {
     let item = byId(fresh.id);
     if (isElsewhere) {
@@ -159,15 +159,15 @@ function place(style, target, fragment, spec) {
       item = byId(fresh.id);
     } else {
       item = fresh;
-      unseen += 1;
+      if (!isEarlier) unseen += 1;
     }
     const next = before ? before.nextSibling : target.firstChild;
-    if (item !== next && item.previousElementSibling !== before) {
-      item.isConnected && target.moveBefore ? target.moveBefore(item, next) : target.insertBefore(item, next);
-    } else if (!item.isConnected) target.insertBefore(item, next);
+    const move = item.isConnected && target.moveBefore ? "moveBefore" : "insertBefore";
+    if (!item.isConnected || (item !== next && item.previousElementSibling !== before)) target[move](item, next);
     before = item;
     placed.push(item);
   }
+  if (isEarlier) scrollTo(0, page.scrollHeight - below);
   return placed;
 }
 
@@ -176,7 +176,7 @@ let focusedItem = "";
 
 function beforeSwap(event) {
   const { ctx, tasks } = event.detail;
-  const theirs = Number(ctx.response?.headers.get("X-Agentsite-Seq") ?? ctx.seq ?? Infinity);
+  const theirs = +(ctx.response?.headers.get("X-Agentsite-Seq") ?? ctx.seq ?? Infinity);
   if (theirs < seq) tasks.splice(0, tasks.length, ...tasks.filter((task) => /^(composer-key|kept-)/.test(task.target?.id)));
   // The answer to a post brings no parts while the socket does.
   else if (theirs < Infinity && !ctx.request?.headers["X-Agentsite-Live"]) seq = theirs;
@@ -184,13 +184,13 @@ function beforeSwap(event) {
     each(".stream", (fresh) => {
       const shown = byId(fresh.id);
       const isSame = shown?.dataset.attempt === fresh.dataset.attempt && shown.dataset.no === fresh.dataset.no;
-      if (!isSame || Number(shown.dataset.length) <= Number(fresh.dataset.length)) return;
+      if (!isSame || +shown.dataset.length <= +fresh.dataset.length) return;
       // What was streamed since the row was saved stays.
       fresh.textContent = shown.textContent;
       fresh.dataset.length = shown.dataset.length;
     }, task.fragment);
   typed = [...document.querySelectorAll("form[data-draft][data-item]")]
-    .filter((form) => !form.matches(".htmx-request, [data-sent]") && fieldsOf(form).some(isTouched))
+    .filter((form) => !("sent" in form.dataset) && fieldsOf(form).some(isTouched))
     .map((form) => [form, fieldsOf(form).filter((field) => !isTick(field)).map((field) => field.value).join("\n")]);
   focusedItem = document.activeElement?.closest?.("article")?.id;
 }
@@ -204,12 +204,10 @@ function afterSwap(event) {
     make("textarea", { readOnly: true, value: text, className: "control", rows: 3, ariaLabel: say("sayKept") });
   }
   typed = [];
-  if (focusedItem && document.activeElement === document.body) {
-    const item = byId(focusedItem);
-    if (item) {
-      item.tabIndex = -1;
-      item.focus({ preventScroll: true });
-    }
+  const item = document.activeElement === document.body && byId(focusedItem);
+  if (item) {
+    item.tabIndex = -1;
+    item.focus({ preventScroll: true });
   }
   if (event?.detail.ctx.response?.status === 422) document.querySelector(".ask .problem")?.focus();
   document.title = byId("head").dataset.title;
@@ -223,11 +221,11 @@ function takeText({ item, attempt, no, at, text }) {
   const box = byId(`text-${item}`);
   if (!box) return;
   const shown = box.dataset;
-  if (Number(shown.attempt) !== attempt || Number(shown.no) !== no) {
+  if (+shown.attempt !== attempt || +shown.no !== no) {
     Object.assign(shown, { attempt, no, length: 0 });
     box.textContent = "";
   }
-  const known = Number(shown.length);
+  const known = +shown.length;
   if (at > known) return socket?.send("again");
   // Lengths are in code points, as the server counts them.
   const fresh = [...text].slice(known - at);
@@ -363,51 +361,49 @@ function startSocket() {
 
 // Posts.
 
-const isAnswer = (form) => form?.matches?.("form") && form.method === "post";
+const onHtmx = (name, act) =>
+  on(document, `htmx:${name}`, (event) => event.detail.ctx?.sourceElement?.method === "post" && act(event.detail.ctx, event));
 
 function tell(form, words) {
   const place = form.querySelector(".form-error");
   if (place) place.textContent = words;
 }
 
+function hold(form, isHeld, isSent = isHeld) {
+  each("textarea", (box) => (box.readOnly = isHeld), form);
+  // What this page sends for a question, an answer or Skip, is not answered elsewhere.
+  each(`form[data-item="${form.elements._item?.value}"]`, ({ dataset }) => (isSent ? (dataset.sent = 1) : delete dataset.sent));
+}
+
 function startPosts() {
-  on(document, "htmx:config:request", ({ detail: { ctx } }) => {
-    ctx.request.headers["X-Agentsite-Seen"] = seq;
-    if (isLive) ctx.request.headers["X-Agentsite-Live"] = 1;
+  onHtmx("config:request", ({ request }) => {
+    request.headers["X-Agentsite-Seen"] = seq;
+    if (isLive) request.headers["X-Agentsite-Live"] = 1;
   });
-  on(document, "htmx:before:request", ({ detail: { ctx } }) => {
-    if (!isAnswer(ctx.sourceElement)) return;
-    tell(ctx.sourceElement, "");
-    each("textarea", (box) => (box.readOnly = true), ctx.sourceElement);
-    if (ctx.sourceElement.id === "composer") following = true;
+  onHtmx("before:request", ({ sourceElement: form }) => {
+    tell(form, "");
+    hold(form, true);
+    if (form.id === "composer") following = true;
   });
+  onHtmx("error", ({ sourceElement: form }) => tell(form, say("sayNotSent")));
+  onHtmx("finally:request", ({ sourceElement: form, response }) => hold(form, false, response?.status < 400));
   on(document, "htmx:after:request", (event) => {
     const { ctx } = event.detail;
-    const { status, raw, headers } = ctx.response;
-    if (raw.redirected) {
+    if (ctx.response.raw.redirected) {
       event.preventDefault();
       end("saySignedOut");
-    } else if (isAnswer(ctx.sourceElement)) answered(ctx, status, headers);
+    } else if (ctx.sourceElement.method === "post") answered(ctx.sourceElement, ctx.response);
   });
-  on(document, "htmx:error", ({ detail: { ctx } }) => isAnswer(ctx?.sourceElement) && tell(ctx.sourceElement, say("sayNotSent")));
-  on(document, "htmx:finally:request", ({ detail: { ctx } }) =>
-    each("textarea", (box) => (box.readOnly = false), ctx.sourceElement));
   on(document, "htmx:before:swap", beforeSwap);
   on(document, "htmx:after:swap", afterSwap);
 }
 
-function answered(ctx, status, headers) {
-  const form = ctx.sourceElement;
-  if (status >= 400) {
-    if (!headers.get("HX-Retarget") && !headers.get("X-Agentsite-Seq")) tell(form, say("sayRefused", { status }));
-    return;
-  }
-  const told = Number(headers.get("X-Agentsite-Seq"));
-  if (headers.get("HX-Retarget") || !told) return;
-  if (form.matches("[data-draft]")) {
-    sessionStorage.removeItem(draftKey(form));
-    form.dataset.sent = "";
-  }
+function answered(form, { status, headers }) {
+  const told = +headers.get("X-Agentsite-Seq");
+  const isSaid = told || headers.get("HX-Retarget");
+  if (status >= 400 && !isSaid) tell(form, say("sayRefused", { status }));
+  if (status >= 400 || !told) return;
+  sessionStorage.removeItem(draftKey(form));
   const sheet = form.closest("details.action");
   if (sheet) {
     sheet.open = false;
@@ -416,7 +412,6 @@ function answered(ctx, status, headers) {
   if (form.id === "composer") {
     form.elements.text.value = "";
     fit(form.elements.text);
-    delete form.dataset.sent;
   }
   if (!isLive) again();
   // A line may be dead without a sign of it: what was just sent must show.

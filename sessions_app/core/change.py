@@ -115,8 +115,10 @@ class Change:
         frozen = self._result_is_frozen(record)
         render, failure = (None, "") if frozen else _render(item, record.id)
         new_render = render if render != record.render else None
-        if changed or new_render:
-            self.draft.record(ItemChanged(id=record.id, set=changed, render=new_render))
+        moved_on = result.effects or (render is not None and render.status == "ready")
+        reason = "" if record.reason and moved_on else None
+        if changed or new_render or reason is not None:
+            self.draft.record(ItemChanged(id=record.id, set=changed, render=new_render, reason=reason))
         if failure:
             self.close(record.id, "failed", failure)
         self._start_item_effects(result.effects, record.id)

@@ -21,6 +21,10 @@ TerminationReason = Literal[
 ]  # fmt: skip
 
 
+MOST_TOKENS = 10**12
+"""More is no count, and would not fit when it is summed over a session."""
+
+
 class ToolSpecification(Data):
     """A tool as it is offered to a model. `parameters` is the JSON Schema of its arguments."""
 
@@ -32,8 +36,8 @@ class ToolSpecification(Data):
 class Usage(Data):
     """Tokens of one request."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: int = Field(default=0, ge=0, le=MOST_TOKENS)
+    output_tokens: int = Field(default=0, ge=0, le=MOST_TOKENS)
 
 
 class Completed(Data):

@@ -114,6 +114,7 @@ class CheckedHarness(AgentHarness):
         self.emptied: set[str] = set()
         self.hidden: set[str] = set()
         self.stopped_at = 0
+        self.began: set[str] = set()
         super().__init__(*args, **kwargs)
 
     def run(self, which: Which) -> Transition:
@@ -179,10 +180,14 @@ class CheckedHarness(AgentHarness):
         assert seqs == list(range(1, len(seqs) + 1))
 
     def _keep_track(self, transitions: list[Transition]) -> None:
+        self.began = {op.owner for t in transitions for op in t.operations if op.op == "effect-started"}
         for transition in transitions:
             if transition.status == "applied" and transition.event.type == Stop.type_name():
                 self.stopped_at = transition.seq
             for operation in transition.operations:
+                if operation.op == "item-changed" and operation.id in self.memory.items:
+                    allowed = not self.memory.items[operation.id].closed or operation.set.keys() <= {"emptied"}
+                    assert allowed, "A closed item has changed."
                 if operation.op == "item-deleted" and operation.id in self.memory.items:
                     self.emptied.add(self.memory.items[operation.id].parent)
 
@@ -217,6 +222,10 @@ class CheckedHarness(AgentHarness):
         placeholders = [r.id for r in self.memory.items.values() if r.type == AssistantMessage.type_name() and r.open]
         assert placeholders == [effect.owner for effect in requests], "A reply is awaited that nobody writes."
         assert not requests or placeholders[0] in self.memory.placed
+        if requests and placeholders[0] in self.began:
+            waiting = [record.id for record in visible_pending(self.memory)]
+            assert waiting == placeholders, f"A request began while {waiting} were pending."
+            assert self.memory.placed[-1] == placeholders[0], "A reply began before the end of the conversation."
         due = session.owes_answer and not session.request and not session.blocked_code
         if due and not visible_pending(self.memory):
             waits = self.memory.agent_state.get("prompt") == "pending"

@@ -26,6 +26,7 @@ from sessions_app.sdk import (
     SessionEvent,
     SessionResult,
     SessionState,
+    StateUpdate,
     SystemPromptRenderResult,
     Tool,
     ToolContext,
@@ -203,6 +204,12 @@ class Poke(SessionEvent, type="lab-poke"):
     text: str
 
 
+class Batch(SessionEvent, type="lab-batch"):
+    """Several updates in one event, each a verb and an id: hide, show, remove, poke, pin."""
+
+    steps: list[tuple[str, str]]
+
+
 class SetPrompt(SessionEvent, type="lab-set-prompt"):
     """Make the system prompt "ready", "pending" or "broken", or offer no tools ("bare")."""
 
@@ -268,6 +275,15 @@ class CountTool(Tool[Counted], name="count"):
         return ToolResult(events=[Counted(by=step) for step in self.steps])
 
 
+class NoteTool(Tool[Pin], name="note"):
+    """Pin texts at the top level, by events."""
+
+    texts: list[str]
+
+    async def execute(self, context: ToolContext) -> ToolResult[Pin]:
+        return ToolResult(events=[Pin(text=text) for text in self.texts])
+
+
 class PinTool(Tool, name="pin"):
     """Put texts onto cards."""
 
@@ -294,13 +310,13 @@ class LabArgs(SessionArgs):
     topics: list[str] = []
 
 
-Events = Hide | Show | Move | Remove | Pin | Poke | SetPrompt | Crash | StartWork | Worked | Counted
+Events = Hide | Show | Move | Remove | Pin | Poke | Batch | SetPrompt | Crash | StartWork | Worked | Counted
 
 
 class LabAgent(Agent[LabState, Events], name="lab", version="1"):
     """Does a little of everything."""
 
-    tools: Sequence[type[Tool[Any]]] = (SearchTool, AskTool, SurveyTool, CountTool, PinTool, BoomTool)
+    tools: Sequence[type[Tool[Any]]] = (SearchTool, AskTool, SurveyTool, CountTool, NoteTool, PinTool, BoomTool)
 
     def create_session(self, args: LabArgs) -> SessionResult[LabState]:
         return SessionResult(LabState(), context_items=[Search.create(topic) for topic in args.topics])
@@ -322,8 +338,9 @@ class LabAgent(Agent[LabState, Events], name="lab", version="1"):
         match event:
             case Hide() | Show() | Move():
                 return EventResult([set_context_item_order(_order_after(state.context_item_order, event))])
-            case Remove(item_id=item_id):
-                return EventResult([delete_context_item(item_id)])
+            case Remove() | Batch():
+                steps = [("remove", event.item_id)] if isinstance(event, Remove) else event.steps
+                return EventResult(_updates(state.context_item_order, steps))
             case Pin(text=text, before=before, after=after, generate=generate):
                 return EventResult([add_context_item(_pinned(text), before=before, after=after, generate=generate)])
             case Poke(item_ids=item_ids, text=text):
@@ -351,6 +368,23 @@ class LabAgent(Agent[LabState, Events], name="lab", version="1"):
 def _order_after(order: list[str], event: Hide | Show | Move) -> list[str]:
     rest = [item_id for item_id in order if item_id != event.item_id]
     return rest if isinstance(event, Hide) else [*rest[: event.place], event.item_id, *rest[event.place :]]
+
+
+def _updates(order: list[str], steps: list[tuple[str, str]]) -> list[StateUpdate]:
+    updates: list[StateUpdate] = []
+    for verb, item_id in steps:
+        match verb:
+            case "hide" | "show":
+                order = [*(other for other in order if other != item_id), *([item_id] if verb == "show" else [])]
+                updates.append(set_context_item_order(order))
+            case "remove":
+                order = [other for other in order if other != item_id]
+                updates.append(delete_context_item(item_id))
+            case "poke":
+                updates.append(dispatch_to_context_item(item_id, Poked(text="poked")))
+            case _:
+                updates.append(add_context_item(Card(text="first"), before=item_id))
+    return updates
 
 
 def _pinned(text: str) -> ItemResult[Search] | ItemResult[Survey] | Question | Card:

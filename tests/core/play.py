@@ -36,6 +36,7 @@ from sessions_app.testing import SYSTEM
 from tests.core.checked import CheckedHarness, reduce_partly
 from tests.core.lab import (
     Answer,
+    Batch,
     Boom,
     Card,
     Crash,
@@ -73,6 +74,8 @@ CALLS = (
     ("survey", ""),
     ("count", '{"steps": [1, 2, 3]}'),
     ("count", '{"steps": [1, -1, 3]}'),
+    ("note", '{"texts": ["one", "search tea", "two"]}'),
+    ("note", '{"texts": ["one"]}'),
     ("pin", '{"texts": ["one", "two"]}'),
     ("pin", '{"texts": ["wait", " "]}'),
     ("pin", "{}"),
@@ -87,6 +90,7 @@ CALLS = (
     ("ask", '["not an object"]'),
 )
 REASONS: tuple[Any, ...] = ("refused", "length", "length", "overloaded", "error", "invalid_request")
+VERBS = ("hide", "show", "remove", "poke", "poke", "pin")
 OUTCOMES = ("failed", "timed out", "cancelled", "outcome unknown", "done")
 
 
@@ -169,6 +173,12 @@ class Player:
         cards = [r.id for r in self.session.memory.items.values() if r.type in (Card.type_name(), Search.type_name())]
         targets = [self.pick([*cards, self.any_item()]) for _ in range(self.number(3))]
         self.session.dispatch(Poke(item_ids=targets, text=self.pick(TEXTS)))
+
+    def batch(self) -> None:
+        tops = [record.id for record in self.session.memory.items.values() if record.type == Card.type_name()]
+        few = [self.pick([*tops, self.top_item()]) for _ in range(2)]
+        steps = [(self.pick(VERBS), self.pick(few)) for _ in range(1 + self.number(4))]
+        self.session.dispatch(Batch(steps=steps))
 
     def crash(self) -> None:
         assert self.session.dispatch(Crash()).status == "failed"
@@ -373,7 +383,7 @@ class Player:
 ACTIONS = {
     "say": 6, "generate": 24, "run_tool": 16, "finish_effect": 12, "find_early": 3, "progress": 3, "end_effect": 4,
     "answer": 8, "fail_request": 1, "fail_tool": 2, "stop": 1, "retry": 4, "try_again": 4, "skip": 4, "hide": 2,
-    "show": 4, "move": 3, "remove": 2, "pin": 3, "poke": 4, "crash": 1, "set_prompt": 3, "start_work": 2,
+    "show": 4, "move": 3, "remove": 2, "pin": 3, "poke": 4, "batch": 5, "crash": 1, "set_prompt": 3, "start_work": 2,
     "intrude": 1, "garble": 1, "repeat": 2, "come_late": 2, "come_from_elsewhere": 1,
 }  # fmt: skip
 """What can happen, and how often against the rest."""

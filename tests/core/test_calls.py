@@ -35,6 +35,7 @@ from tests.core.lab import (
     Found,
     LabAgent,
     LabState,
+    NoteTool,
     PinTool,
     Poke,
     Progress,
@@ -205,7 +206,7 @@ def test_a_message_can_hold_text_and_calls() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        ("nonsense", "{}", "Tools offered: search, ask, survey, count, pin, boom"),
+        ("nonsense", "{}", "Tools offered: search, ask, survey, count, note, pin, boom"),
         ("Search", "{}", 'There is no tool "Search"'),
         ("", "{}", 'There is no tool ""'),
         ("größe!", "{}", 'There is no tool "größe!"'),
@@ -419,7 +420,9 @@ def test_skipping_a_nested_item_lets_the_model_go_on() -> None:
     session.run(AskTool)
     session.run(SearchTool)
     session.dispatch(Skip(), session.item(Question).id)
+    (search,) = session.effects
     session.dispatch(Skip(), session.item(Search).id)
+    assert session.memory.effects[search.id].outcome == "cancelled"
     assert [part.text for part in results(session)] == [
         "(lab question: skipped. Skipped by Test person.)",
         "(lab search: skipped. Skipped by Test person.)",
@@ -490,6 +493,19 @@ def test_a_follow_up_that_fails_undoes_neither_its_siblings_nor_the_result() -> 
     assert session.memory.agent_state["count"] == 4
     session.run_all()
     assert session.answer == "Four."
+
+
+def test_what_a_tools_events_add_stands_before_the_next_reply() -> None:
+    session = asked(tool_calls(NoteTool(texts=["a", "b"])), "Noted.")
+    session.run(NoteTool)
+    assert [session.memory.items[item_id].type for item_id in session.memory.order()[-3:]] == [
+        Card.type_name(),
+        Card.type_name(),
+        AssistantMessage.type_name(),
+    ]
+    assert session.request().request.messages[-1].text == "5_0: a\n\n6_0: b"
+    settled = session.log[-1].operations
+    assert session.memory.order()[-1] in {operation.id for operation in settled if operation.op == "item-created"}
 
 
 def test_where_the_last_follow_up_fails_the_session_settles_all_the_same() -> None:

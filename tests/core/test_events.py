@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from sessions_app.core.change import TRACEBACK_LENGTH, short_reason, traceback_o
 from sessions_app.core.event_log import Incoming
 from sessions_app.core.events import Sender, SenderKind
 from sessions_app.core.operations import StateChanged
-from sessions_app.core.platform import GenerateResponse, SessionCreated, UserMessage
+from sessions_app.core.platform import GenerateResponse, SessionCreated
 from sessions_app.core.reducer import reduce_event
 from sessions_app.core.state import Memory
 from sessions_app.sdk import (
@@ -30,12 +29,13 @@ from sessions_app.sdk import (
     SessionEvent,
     SessionResult,
     SessionState,
+    SystemPromptRenderResult,
     add_context_item,
     set_agent_state,
     set_title,
 )
 from sessions_app.testing import PERSON, SYSTEM, AgentHarness, tool_calls
-from tests.core.checked import CheckedHarness, lab
+from tests.core.checked import lab
 from tests.core.lab import (
     Answer,
     Boom,
@@ -43,18 +43,16 @@ from tests.core.lab import (
     CountTool,
     Crash,
     Found,
-    Hide,
     LabAgent,
-    LabState,
     Pin,
     Progress,
     Question,
-    RunSearch,
     Search,
     StartWork,
     Work,
     Worked,
 )
+from tests.core.sloppy import Sloppy, SloppyAgent, SloppyState
 
 OUTSIDE: list[SenderKind] = ["person", "command", "schedule"]
 
@@ -238,15 +236,11 @@ class TroubledAgent(Agent[AgentState, Trouble], name="troubled"):
 @pytest.mark.parametrize("kind", TROUBLES)
 def test_whatever_a_handler_raises_is_a_failed_event_with_a_storable_text(kind: str) -> None:
     """B12."""
-    transition = CheckedFailure(TroubledAgent).dispatch(Trouble(kind=kind))
+    transition = AgentHarness(TroubledAgent).dispatch(Trouble(kind=kind))
     assert transition.status == "failed"
     assert 0 < len(transition.reason) <= TRACEBACK_LENGTH
     assert "\x00" not in transition.reason
     transition.reason.encode()
-
-
-class CheckedFailure(AgentHarness):
-    """A harness for agents that fail in their own ways."""
 
 
 def test_a_short_reason_is_one_storable_line() -> None:
@@ -258,53 +252,6 @@ def test_a_short_reason_is_one_storable_line() -> None:
         reason.encode()
     assert "cannot be shown" in short_reason(Unprintable())
     assert traceback_of(Unprintable())
-
-
-class Sloppy(SessionEvent, type="sloppy"):
-    kind: str
-
-
-class SloppyState(AgentState):
-    anything: Any = None
-    numbers: list[int] = []
-    words: set[str] = set()
-
-
-RESULTS: dict[str, Callable[[SloppyState], Any]] = {
-    "none": lambda state: None,
-    "list": lambda state: [set_agent_state(state)],
-    "update": lambda state: EventResult(["set the title"]),  # type: ignore[list-item]
-    "other-state": lambda state: EventResult([set_agent_state(LabState())]),
-    "too-many": lambda state: EventResult([set_title("x")] * 1001),
-    "effect": lambda state: EventResult(effects=[RunSearch(topic="tea")]),
-    "no-effect": lambda state: EventResult(effects=["work"]),  # type: ignore[list-item]
-    "too-many-effects": lambda state: EventResult(effects=[Work(by=1)] * 101),
-    "item": lambda state: EventResult([add_context_item("text")]),  # type: ignore[arg-type]
-    "too-large": lambda state: EventResult([set_agent_state(state.evolve(anything="é" * 140_000))]),
-    "nan": lambda state: holding(state, float("nan")),
-    "infinity": lambda state: holding(state, float("-inf")),
-    "large": lambda state: holding(state, 2**70),
-    "object": lambda state: holding(state, object()),
-    "bytes": lambda state: holding(state, b"\xff"),
-    "deep": lambda state: holding(state, _nested(60)),
-}
-
-
-def holding(state: SloppyState, value: Any) -> EventResult:
-    return EventResult([set_agent_state(state.evolve(anything={"here": value}))])
-
-
-def _nested(depth: int) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-class SloppyAgent(Agent[SloppyState, Sloppy], name="sloppy"):
-    def handle_event(self, state: SessionState[SloppyState], event: Sloppy) -> EventResult:
-        result: EventResult = RESULTS[event.kind](state.agent_state)
-        return result
 
 
 @pytest.mark.parametrize(
@@ -471,8 +418,6 @@ def test_no_prompt_no_work_and_nobody_to_ask_is_a_block_with_a_reason() -> None:
 
 class StuckAgent(Agent[SloppyState], name="stuck"):
     def get_system_prompt(self, state: SloppyState) -> Any:
-        from sessions_app.sdk import SystemPromptRenderResult
-
         return SystemPromptRenderResult.pending() if state.anything is None else SystemPromptRenderResult.ready("Go")
 
 
@@ -537,7 +482,7 @@ def test_reducing_the_same_event_twice_gives_the_same() -> None:
     for transition in session.log:
         assert reduce_event(session.agent, memory, transition.event)[0].operations == transition.operations
         memory.fold(transition.operations)
-        memory.session = memory.session.__class__(**{**vars(memory.session), "seq": transition.seq})
+        memory.session = replace(memory.session, seq=transition.seq)
 
 
 PROGRAM = """
@@ -585,10 +530,3 @@ def test_only_the_system_begins_a_session() -> None:
     incoming = Incoming(SessionCreated.type_name(), created, PERSON, lab().now)
     with pytest.raises(EventRejected):
         reduce_event(LabAgent(), Memory(), incoming)
-
-
-def test_json_of_a_log_has_no_surprises() -> None:
-    session = CheckedHarness(LabAgent)
-    session.dispatch(Hide(item_id="9_9"))
-    assert json.loads(json.dumps(session.log[-1].event.payload)) == {"item_id": "9_9"}
-    assert session.items(UserMessage) == []

@@ -455,6 +455,18 @@ def test_stop_closes_what_is_hidden_too() -> None:
     assert session.effects == []
 
 
+def test_stop_closes_a_question_that_hangs_under_a_call() -> None:
+    session = lab(tool_calls(AskTool(question="?")))
+    session.say("Go")
+    session.run(GenerateResponse)
+    session.run(AskTool)
+    session.stop()
+    assert session.memory.open_items() == []
+    assert {record.closed for record in session.memory.items.values()} == {"", "cancelled"}
+    with pytest.raises(EventRejected):
+        session.dispatch(Answer(text="late"), session.item(Question).id)
+
+
 def test_stop_leaves_a_top_level_question_open() -> None:
     session = lab("Thanks.")
     session.dispatch(Pin(text="Really?"))

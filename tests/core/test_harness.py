@@ -22,6 +22,7 @@ from sessions_app.sdk import (
     SessionEffect,
     SessionEvent,
     SessionState,
+    set_agent_state,
     set_title,
 )
 from sessions_app.testing import AgentHarness, tool_calls
@@ -136,8 +137,6 @@ class Trail(AgentState):
 
 class WalkingAgent(Agent[Trail, Go | Step], name="walking"):
     def handle_event(self, state: SessionState[Trail], event: Go | Step) -> EventResult:
-        from sessions_app.sdk import set_agent_state
-
         match event:
             case Go(how=how):
                 return EventResult(effects=[Walk(how=how)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,15 +12,14 @@ from hypothesis import strategies as st
 
 from sessions_app.core.data import load
 from sessions_app.core.event_log import Incoming
-from sessions_app.core.operations import ItemChanged, ItemMoved
+from sessions_app.core.operations import ItemChanged, ItemMoved, Render
 from sessions_app.core.platform import GenerateResponse, Skip, TryAgain, UserMessage
 from sessions_app.core.reducer import reduce_event
-from sessions_app.core.state import Memory
+from sessions_app.core.state import Draft, ItemRecord, Memory
 from sessions_app.sdk import (
     Agent,
     AgentState,
     ContextItem,
-    ContextItemEffect,
     ContextItemEvent,
     EffectEnded,
     EventRejected,
@@ -32,6 +32,7 @@ from sessions_app.sdk import (
     SessionState,
     add_context_item,
     delete_context_item,
+    dispatch_to_context_item,
     set_context_item_order,
 )
 from sessions_app.testing import PERSON, AgentHarness, tool_calls
@@ -39,6 +40,7 @@ from tests.core.checked import MOST_LOADS, CheckedHarness, lab, reduce_partly
 from tests.core.lab import (
     Answer,
     AskTool,
+    Batch,
     Card,
     Found,
     Hide,
@@ -276,6 +278,18 @@ def test_a_failed_top_level_item_stays_and_can_be_tried_again() -> None:
     assert session.memory.open_items() == []
 
 
+def test_what_went_wrong_is_forgotten_once_the_item_moves_on() -> None:
+    session = lab(topics=["tea"])
+    session.dispatch(Pin(text="survey"))
+    for effect in session.effects:
+        session.end(effect, "failed", "No network.")
+    search, survey = session.memory.order()
+    assert {session.memory.items[item_id].reason for item_id in (search, survey)} == {"No network."}
+    session.dispatch(Poke(item_ids=[search], text="found after all"))
+    session.dispatch(Answer(text="five"), survey)
+    assert {session.memory.items[item_id].reason for item_id in (search, survey)} == {""}
+
+
 def test_a_failed_top_level_item_can_be_skipped() -> None:
     session = lab("Without tea.", topics=["tea"])
     session.say("Hi")
@@ -352,6 +366,15 @@ def test_an_item_can_react_to_the_end_of_its_effect() -> None:
     assert session.memory.items[boom].reason == "Too slow."
 
 
+def test_a_closed_item_is_not_told_of_its_effects_end() -> None:
+    session = lab(topics=["hook"])
+    (search,) = session.memory.order()
+    session.send_from(session.effects[0], Found(text="unprintable"))
+    assert session.memory.items[search].closed == "failed"
+    session.end(RunSearch)
+    assert session.memory.items[search].data["found"] == "unprintable"
+
+
 def test_a_hook_that_raises_leaves_the_outcome_as_it_is() -> None:
     session = lab(topics=["hook-boom"])
     (effect,) = session.effects
@@ -375,6 +398,25 @@ def test_of_two_answers_with_the_same_form_the_first_counts() -> None:
     assert refused.value.code == "conflict"
     assert session.item(Question).answer == "yes"
     assert session.memory.items[question.id].answers == 1
+
+
+def test_a_question_that_was_answered_takes_no_other_answer() -> None:
+    session = lab()
+    session.dispatch(Pin(text="Really?"))
+    question = session.item(Question)
+    session.dispatch(Answer(text="yes"), question.id)
+    with pytest.raises(EventRejected) as refused:
+        session.dispatch(Answer(text="no"), question.id)
+    assert (refused.value.code, refused.value.details["item_id"]) == ("conflict", question.id)
+    assert session.item(Question).answer == "yes"
+
+
+def test_an_effect_cannot_change_an_item_that_was_closed_under_it() -> None:
+    session = lab(topics=["tea"])
+    (effect,) = session.effects
+    session.send_from(effect, Found(text="unprintable"))
+    late = session.send_from(effect, Progress(done=3))
+    assert (late.status, late.reason) == ("dropped", "Item 1_0: This was closed before (failed).")
 
 
 def test_an_item_that_takes_answers_when_ready_takes_them_one_after_the_other() -> None:
@@ -457,8 +499,6 @@ class NotingAgent(Agent[AgentState, Pass], name="noting"):
         return SessionResult(AgentState(), context_items=[Note()])
 
     def handle_event(self, state: SessionState[AgentState], event: Pass) -> EventResult:
-        from sessions_app.sdk import dispatch_to_context_item
-
         return EventResult([dispatch_to_context_item(event.item_id, Noted())])
 
 
@@ -486,8 +526,6 @@ def test_an_old_item_is_read_by_new_code_and_keeps_what_the_code_does_not_know()
 
 
 def _with_data(record: Any, data: dict[str, Any]) -> Any:
-    from dataclasses import replace
-
     return replace(record, data=data)
 
 
@@ -523,10 +561,6 @@ def test_also_a_handler_that_makes_a_new_item_does_not_erase_what_newer_code_wro
     assert session.memory.agent_state == {"newer": 1}
 
 
-class Wrong(ContextItemEffect[Noted], type="wrong-kind"):
-    """Belongs to an item."""
-
-
 def test_a_user_message_that_an_agent_adds_is_answered_too() -> None:
     session = CheckedHarness(GreetingAgent, model=["Hello."])
     assert [message.text for message in session.request().request.messages] == ["Greet the user."]
@@ -539,6 +573,49 @@ class GreetingAgent(Agent[AgentState], name="greeting"):
         return SessionResult(AgentState(), context_items=[UserMessage(text="Greet the user.")])
 
 
-def test_a_memory_reads_like_a_draft_over_nothing() -> None:
+def test_an_event_may_change_move_and_delete_the_same_item() -> None:
+    session = pinned()
+    first, second, third = session.memory.order()
+    steps = [("poke", first), ("hide", first), ("poke", second), ("hide", second), ("show", first), ("remove", third)]
+    assert session.dispatch(Batch(steps=steps)).status == "applied"
+    assert shown(session) == "poked"
+    assert session.memory.order() == [first]
+    assert [session.memory.items[item_id].visible for item_id in (first, second)] == [True, False]
+    assert third not in session.memory.items
+    session.dispatch(Batch(steps=[("hide", first), ("poke", first), ("show", second), ("pin", second)]))
+    assert shown(session) == "firstpoked"
+
+
+def test_what_is_newest_goes_by_number_and_not_by_letters() -> None:
+    session = lab(topics=["tea"])
+    (search,) = session.memory.order()
+    for _ in range(5):
+        session.end(RunSearch)
+        session.dispatch(TryAgain(), search)
+    newest = session.memory.last_effect(search)
+    assert newest is not None
+    assert newest.id == "11_0"
+    assert newest == Draft(session.memory).last_effect(search) == session.effects[0]
+    session.dispatch(Pin(text="search milk"))
+    assert [effect.id for effect in Draft(session.memory).open_effects()] == ["11_0", "12_1"]
+
+
+def test_siblings_stand_by_their_place_and_then_by_age() -> None:
+    memory = Memory()
+    for item_id, index in (("10_0", 0), ("9_1", 0), ("2_0", 1)):
+        memory.items[item_id] = ItemRecord(item_id, "x", {}, Render(status="ready"), "1_0", index)
+    assert [record.id for record in memory.children("1_0")] == ["9_1", "10_0", "2_0"]
+    assert Draft(memory).children("1_0") == memory.children("1_0")
+
+
+def test_an_effect_may_end_without_a_word_where_a_person_can_answer() -> None:
+    session = lab()
+    session.dispatch(Pin(text="survey"))
+    session.end(RunSearch, "done")
+    (record,) = session.memory.open_items()
+    assert record.reason == ""
+
+
+def test_an_empty_memory_can_be_read() -> None:
     assert Memory().order() == []
     assert Memory().last_effect("1_0") is None

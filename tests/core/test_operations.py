@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -28,9 +29,11 @@ from sessions_app.core.operations import (
     load_delta,
 )
 from sessions_app.core.state import Memory
+from sessions_app.sdk import EventResult
 from sessions_app.testing import AgentHarness
 from tests.core.checked import lab
 from tests.core.lab import Answer, Pin, Question
+from tests.core.sloppy import RESULTS, Sloppy, SloppyAgent, SloppyState, holding
 from tests.strategies import json_objects, storable_texts, unhurried
 
 IDS = st.integers(1, 99).map(lambda number: f"{number}_0")
@@ -141,26 +144,17 @@ def test_a_delta_can_be_applied_without_any_agent_code() -> None:
     assert memory.order() == ["1_0"]
 
 
-def test_numbers_that_python_calls_equal_are_told_apart() -> None:
-    from tests.core.test_events import Sloppy, SloppyAgent, holding
-
+def test_numbers_that_python_calls_equal_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     session = AgentHarness(SloppyAgent)
     for value in (1, 1.0, True, {"a": 1, "b": 2}):
-        SloppyResults.set(value)
+        monkeypatch.setitem(RESULTS, "value", partial(_holding, value))
         transition = session.dispatch(Sloppy(kind="value"))
         assert transition.operations == (StateChanged(set={"anything": {"here": value}}),)
         assert canonical(session.memory.agent_state["anything"]) == canonical({"here": value})
         assert session.dispatch(Sloppy(kind="value")).operations == ()
-    SloppyResults.set({"b": 2, "a": 1})
+    monkeypatch.setitem(RESULTS, "value", partial(_holding, {"b": 2, "a": 1}))
     assert session.dispatch(Sloppy(kind="value")).operations == ()
-    assert holding is not None
 
 
-class SloppyResults:
-    """Adds a result to those of the sloppy agent."""
-
-    @staticmethod
-    def set(value: Any) -> None:
-        from tests.core.test_events import RESULTS, holding
-
-        RESULTS["value"] = lambda state: holding(state, value)
+def _holding(value: Any, state: SloppyState) -> EventResult:
+    return holding(state, value)

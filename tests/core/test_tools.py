@@ -12,6 +12,7 @@ from sessions_app.core.messages import Message
 from sessions_app.core.tools import TOOL_NAME
 from sessions_app.providers.strict import provider_faults
 from sessions_app.sdk import DefinitionError, Tool, ToolContext
+from tests.core.checked import finish
 from tests.strategies import unhurried
 
 
@@ -73,8 +74,6 @@ def test_a_tool_is_offered_with_its_arguments_as_json_schema() -> None:
 
 
 def test_a_tool_that_was_not_written_says_so() -> None:
-    from tests.core.checked import finish
-
     with pytest.raises(NotImplementedError):
         finish(Lookup(word="x").execute(ToolContext("key")))
 

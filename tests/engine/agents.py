@@ -79,6 +79,10 @@ class Reached(SessionEvent, type="t-reached"):
     what: str
 
 
+class Surveyed(SessionEvent, type="t-surveyed"):
+    """Its handler looks at every item."""
+
+
 class Guessed(SessionEvent, type="t-guessed"):
     """Its handler asks chance or the clock."""
 
@@ -156,7 +160,8 @@ EFFECTS = {"report": Report, "pay": Pay, "faulty": Faulty}
 
 
 class CounterAgent(Agent[Tally, Added | Broke | Mended | Fragile | Secret | Spun | SpunOn | Guessed | Held | Filled
-                         | Listed | Reached | Arranged | Launched | Entitled], name="t-counter"):  # fmt: skip
+                         | Surveyed | Listed | Reached | Arranged | Launched | Entitled],
+                   name="t-counter"):  # fmt: skip
     """Keeps a tally. It is never asked anything, so it needs no model unless somebody writes to it."""
 
     model = brain
@@ -178,6 +183,9 @@ class CounterAgent(Agent[Tally, Added | Broke | Mended | Fragile | Secret | Spun
             case Arranged(order=order, deleted=deleted):
                 removals = [delete_context_item(item_id) for item_id in deleted]
                 return EventResult([*removals, *([set_context_item_order(order)] if order else [])])
+            case Surveyed():
+                items = [state.get_context_item(item_id) for item_id in state.context_item_order]
+                return EventResult([set_title(f"{sum(item is not None for item in items)} items")])
             case Listed() | Entitled() | Guessed():
                 return EventResult([set_title(new_title(event))])
             case _:

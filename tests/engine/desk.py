@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 from sessions_app.sdk import (
     Agent,
@@ -24,7 +25,7 @@ from sessions_app.sdk import (
     set_agent_state,
     set_context_item_order,
 )
-from tests.engine.agents import Added, Filled, Tally
+from tests.engine.agents import Added, Broke, Filled, Tally
 from tests.engine.items import Note, Question
 from tests.engine.stage import brain, gate
 
@@ -119,19 +120,26 @@ class Hid(SessionEvent, type="t-hid"):
     item_id: str
 
 
-class DeskAgent(Agent[Tally, Added | Hid | Filled], name="t-desk"):
+class DeskAgent(Agent[Tally, Added | Broke | Hid | Filled], name="t-desk"):
     """Talks, and calls tools."""
 
     model = brain
     system_prompt = "You help."
     tools = (Fetch, Ask, Work, Stubborn)
 
-    def handle_event(self, state: SessionState[Tally], event: Added | Hid | Filled) -> EventResult:
+    def get_tools(self, state: Tally) -> Sequence[type[Tool[Any]]]:
+        if state.broken:
+            raise RuntimeError("no tools to be found")
+        return self.tools
+
+    def handle_event(self, state: SessionState[Tally], event: Added | Broke | Hid | Filled) -> EventResult:
         match event:
             case Hid(item_id=hidden):
                 order = [item_id for item_id in state.context_item_order if item_id != hidden]
                 return EventResult([set_context_item_order(order)])
             case Filled(count=count):
                 return EventResult([add_context_item(Note(text=f"note {number}")) for number in range(count)])
+            case Broke():
+                return EventResult([set_agent_state(state.agent_state.evolve(broken=True))])
             case Added(by=by):
                 return EventResult([set_agent_state(state.agent_state.evolve(total=state.agent_state.total + by))])

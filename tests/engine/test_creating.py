@@ -85,11 +85,11 @@ def test_the_same_key_at_the_same_moment_gives_one_session(user: Any) -> None:
     assert StoredSession.objects.count() == StoredEvent.objects.count() == StoredItem.objects.count() == 10
 
 
-@pytest.mark.parametrize("key", ["x" * 65, "a\x00b", "\ud800"])
-def test_a_key_that_cannot_be_stored_is_refused(user: Any, key: str) -> None:
-    with pytest.raises(EventRejected) as rejection:
-        engine.create_session("t-counter", {}, user=user, key=key)
-    assert rejection.value.code == "invalid"
+def test_a_key_that_cannot_be_stored_is_refused(user: Any) -> None:
+    for key in ("x" * 65, "a\x00b", "\ud800"):
+        with pytest.raises(EventRejected) as rejection:
+            engine.create_session("t-counter", {}, user=user, key=key)
+        assert rejection.value.code == "invalid"
     assert nothing_stored()
 
 

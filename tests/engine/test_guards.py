@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def short_limit(settings: Any) -> None:
-    settings.AGENTSITE = {**settings.AGENTSITE, "HANDLER_LIMIT": 0.2}
+    settings.AGENTSITE = {**settings.AGENTSITE, "HANDLER_LIMIT": 0.5}
 
 
 @pytest.mark.usefixtures("short_limit")

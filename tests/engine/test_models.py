@@ -13,12 +13,12 @@ from sessions_app.core.data import load
 from sessions_app.core.events import Sender
 from sessions_app.core.language_model import Terminated
 from sessions_app.core.request import prepare_request
-from sessions_app.models import StoredBlob, StoredEvent, StoredItem, StoredSession, StoredStream
+from sessions_app.models import StoredBlob, StoredEvent, StoredItem, StoredSession
 from sessions_app.registry import get_agent
-from sessions_app.sdk import ModelRequest, ModelResponse, TextPart, Usage
+from sessions_app.sdk import ModelRequest, ModelResponse, Usage
 from tests.engine.agents import Tally
 from tests.engine.conftest import Pump
-from tests.engine.stage import brain, calls, gate
+from tests.engine.stage import gate
 from tests.engine.work import only_effect
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -124,70 +124,6 @@ def test_a_permanent_fault_blocks_at_once(
     pump()
     talk.refresh_from_db()
     assert talk.blocked_code == ""
-
-
-class Raising:
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
-
-    async def generate_response(self, request: ModelRequest) -> ModelResponse:
-        request.reporter.text("I was about to")
-        raise self.error
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (RuntimeError("out of \x00 order"), "The model failed. RuntimeError: out of \ufffd order"),
-        (TimeoutError("slow"), "The model failed. TimeoutError: slow"),
-    ],
-)
-def test_a_model_that_raises_blocks_with_the_reason(
-    talk: StoredSession, ann: Sender, pump: Pump, error: Exception, reason: str
-) -> None:
-    brain.model = Raising(error)
-    ask(talk, ann)
-    pump()
-    talk.refresh_from_db()
-    assert (talk.blocked_code, talk.blocked_reason) == ("error", reason)
-
-
-def test_a_model_that_wants_to_end_the_process_does_not(talk: StoredSession, ann: Sender, pump: Pump) -> None:
-    brain.model = Raising(SystemExit(1))
-    ask(talk, ann)
-    pump()
-    talk.refresh_from_db()
-    assert (talk.blocked_code, talk.blocked_reason) == ("failed", "SystemExit: 1")
-
-
-class Babbling:
-    """Answers with what no database takes."""
-
-    async def generate_response(self, request: ModelRequest) -> ModelResponse:
-        request.reporter.text("a\x00b\ud800")
-        await gate.passed("babbling")
-        return ModelResponse(parts=(TextPart(text="a\x00b"),), model="m\x00")
-
-
-def test_a_model_that_writes_what_cannot_be_stored(talk: StoredSession, ann: Sender, pump: Pump) -> None:
-    brain.model = Babbling()
-    ask(talk, ann)
-    pump.until(lambda: StoredStream.objects.filter(text="a\ufffdb\ufffd").exists())
-    gate.opened.set()
-    pump()
-    reply = StoredItem.objects.get(session=talk, type="@platform/assistant-message")
-    assert json.loads(reply.data)["text"] == "a\ufffdb"
-
-
-def test_a_model_that_calls_more_tools_than_may_run_at_once(
-    talk: StoredSession, ann: Sender, pump: Pump, script: Any
-) -> None:
-    script(calls(*[("work", {"name": f"{number}"}) for number in range(130)]), "Phew.")
-    gate.opened.set()
-    ask(talk, ann)
-    pump()
-    assert StoredItem.objects.filter(session=talk, type="t-note").count() == 100
-    assert StoredItem.objects.filter(session=talk, type="@platform/tool-error").count() == 30
 
 
 def test_a_message_that_comes_while_the_model_writes_is_answered_next(

@@ -267,6 +267,41 @@ def test_a_reader_of_the_beginning_is_left_there(visitor: Visitor) -> None:
     expect(answer(page)).to_be_in_viewport()
 
 
+def test_earlier_entries_come_in_above_what_is_read(visitor: Visitor) -> None:
+    page = visitor.start()
+    token = page.evaluate("JSON.parse(document.body.getAttribute('hx-headers:inherited'))['X-CSRFToken']")
+    for number in range(60):
+        form = {"_type": "@platform/user-message", "text": f"note {number}"}
+        headers = {"X-CSRFToken": token, "HX-Request": "true", "X-Agentsite-Live": "1"}
+        assert visitor.context.request.post(f"{page.url}events/", form=form, headers=headers).ok
+        expect(page.locator(".bubble").nth(number)).to_have_text(f"note {number}")
+    expect(page.locator(".status")).to_have_text("Ready")
+    page.reload()
+    live(page)
+    expect(page.locator("#items > article")).to_have_count(100)
+    expect(answer(page)).to_be_in_viewport()
+    first = page.locator("#items > article").first
+    first.scroll_into_view_if_needed()
+    page.evaluate("scrollTo(0, 0)")
+    before = first.bounding_box()
+    name = first.get_attribute("id")
+    page.get_by_role("link", name=re.compile("Show earlier")).click()
+    expect(page.locator("#items > article")).not_to_have_count(100)
+    expect(page.get_by_role("link", name=re.compile("Show earlier"))).to_have_count(0)
+    after = page.locator(f"#{name}").bounding_box()
+    assert before
+    assert after
+    # The link above it is gone, and that is all that moved.
+    assert abs(after["y"] - before["y"]) < 80
+    expect(page.locator("#newer")).to_be_hidden()
+    texts = page.locator(".bubble").all_inner_texts()
+    assert texts == [f"note {number}" for number in range(60)]
+    page.evaluate("dispatchEvent(new Event('online'))")
+    live(page)
+    page.wait_for_timeout(500)
+    assert page.locator(".bubble").all_inner_texts() == texts
+
+
 def test_a_signed_out_page_says_so_and_keeps_the_draft(visitor: Visitor) -> None:
     page = visitor.start()
     page.locator("#message").fill("keep me")

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
 from channels.auth import AuthMiddlewareStack
+from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
@@ -20,6 +20,8 @@ from sessions_app import consumers, engine, hub, outbox, reading
 from sessions_app.core.events import Sender
 from sessions_app.models import StoredEffect, StoredSession, StoredStream
 from sessions_app.routing import websocket_urlpatterns
+
+pytestmark = pytest.mark.database
 
 PATIENCE = 3.0
 
@@ -78,7 +80,7 @@ def say(session: StoredSession, ann: Sender) -> Callable[[str], Awaitable[Any]]:
     def send(text: str) -> Any:
         return engine.dispatch_event(session, "@platform/user-message", {"text": text}, sender=ann)
 
-    return sync_to_async(send, thread_sensitive=False)
+    return database_sync_to_async(send)
 
 
 @pytest.fixture
@@ -97,7 +99,7 @@ def writing(session: StoredSession, ann: Sender) -> Any:
                 values = {"item_id": effect.owner_item, "attempt": attempt, "stream_no": number, "text": text}
                 StoredStream.objects.update_or_create(effect=effect, defaults=values)
 
-            await sync_to_async(write, thread_sensitive=False)()
+            await database_sync_to_async(write)()
 
         @staticmethod
         def stream(offset: int, text: str, attempt: int = 1, number: int = 0) -> None:
@@ -114,7 +116,7 @@ async def test_nobody_listens_before_signing_in(session: StoredSession) -> None:
 
 async def test_a_foreign_session_is_not_there(session: StoredSession, other: Any) -> None:
     stranger = Client()
-    await sync_to_async(stranger.force_login)(other)
+    await database_sync_to_async(stranger.force_login)(other)
     async with Listener(session, stranger) as listener:
         assert await listener.closed() == consumers.NOT_THERE
 
@@ -224,7 +226,7 @@ async def test_a_retry_shows_without_an_event(session: StoredSession, page: Clie
         def wait_again() -> None:
             StoredEffect.objects.update(status="pending", attempt=1, message="The model is overloaded.")
 
-        await sync_to_async(wait_again, thread_sensitive=False)()
+        await database_sync_to_async(wait_again)()
         frame = await listener.hear(says("The model is overloaded."), patience=2.0)
         assert "Try 2 of 5" in frame["html"]
 
@@ -252,7 +254,7 @@ async def test_a_sign_out_elsewhere_ends_the_socket(
     monkeypatch.setattr(consumers, "BEAT_EVERY", 0.2)
     async with Listener(session, page) as listener:
         await listener.hear(lambda message: message.get("beat"))
-        await sync_to_async(page.logout)()
+        await database_sync_to_async(page.logout)()
         assert await listener.closed() == consumers.SIGNED_OUT
 
 
@@ -263,7 +265,7 @@ async def test_a_person_who_is_locked_out_hears_nothing_more(
     async with Listener(session, page) as listener:
         await listener.hear(lambda message: message.get("beat"))
         user.is_active = False
-        await sync_to_async(user.save)()
+        await database_sync_to_async(user.save)()
         assert await listener.closed() == consumers.SIGNED_OUT
 
 
@@ -279,7 +281,7 @@ async def test_a_browser_that_stopped_reading_is_let_go(
 async def test_a_deleted_session_ends_its_sockets(session: StoredSession, page: Client) -> None:
     async with Listener(session, page) as listener:
         await listener.hear()
-        await sync_to_async(session.delete)()
+        await database_sync_to_async(session.delete)()
         assert await listener.closed() == consumers.NOT_THERE
 
 

@@ -25,6 +25,8 @@ from tests.engine.conftest import Pump
 from tests.engine.stage import brain, calls, gate
 from tests.web.agents import ShowAgent
 
+pytestmark = pytest.mark.database
+
 ARTICLE = re.compile(r'<article [^>]*id="item-([0-9_]+)".*?</article>', re.DOTALL)
 
 

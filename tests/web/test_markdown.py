@@ -116,6 +116,7 @@ def test_what_people_want_to_read_is_there() -> None:
 
 def test_headings_stand_below_those_of_the_page() -> None:
     assert re.findall(r"<h\d>", to_html("# a\n\n## b\n\n### c\n\n###### d")) == ["<h4>", "<h5>", "<h6>", "<h6>"]
+    assert re.findall(r"<h\d>", to_html("## a\n\n#### b\n\n## c\n\n# d")) == ["<h4>", "<h5>", "<h4>", "<h4>"]
 
 
 def test_what_scrolls_sideways_can_be_reached_by_keyboard() -> None:

@@ -163,6 +163,8 @@ def check_policy(response: Any) -> None:
     assert not re.search(r"<[^>]+\s(style|on[a-z]+)=", html)
     assert not re.search(r"<script(?![^>]*\ssrc=)", html)
     assert not re.search(r'(src|href)="(https?:)?//', html)
+    ids = re.findall(r'\sid="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
 
 
 def test_a_page_asks_the_database_the_same_however_long_it_is(
