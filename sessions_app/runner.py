@@ -143,8 +143,11 @@ async def _attempt(claimed: Claim) -> Ending:
     try:
         async with limit:
             return await perform(claimed)
-    except asyncio.CancelledError:
-        raise
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return failed(claimed, error)  # Nobody cancelled it: the author's code raised this by itself.
     except TimeoutError as error:
         if limit.expired():
             return ended(claimed.effect, "timed out", overran(claimed.effect))

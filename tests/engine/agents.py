@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import socket
 import time
@@ -150,6 +151,8 @@ class Faulty(SessionEffect[Secret], type="t-faulty"):
         match self.name:
             case "exit":
                 raise SystemExit(3)
+            case "cancelled":
+                raise asyncio.CancelledError("by itself")
             case "nul":
                 raise ValueError("a \x00 and a \ud800 in the text")
             case _:

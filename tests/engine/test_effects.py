@@ -126,6 +126,7 @@ def test_two_results_at_once_are_applied_once(launched: StoredSession) -> None:
     [
         ("this is wrong", "RuntimeError: this is wrong"),
         ("exit", "SystemExit: 3"),
+        ("cancelled", "CancelledError: by itself"),
         ("nul", "ValueError: a \ufffd and a \ufffd in the text"),
     ],
 )
