@@ -31,9 +31,9 @@ R = TypeVar("R")
 async def perform(claimed: Claim) -> Ending:
     """Run an effect's code and return how it ended. What the code raises passes through."""
     match claimed.effect.type:
-        case GenerateResponse.definition.type:
+        case GenerateResponse.__definition__.type:
             return await request_response(claimed)
-        case RunTool.definition.type:
+        case RunTool.__definition__.type:
             return await _run_tool(claimed)
         case _:
             return await _run_effect(claimed)

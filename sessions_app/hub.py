@@ -11,12 +11,11 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ParamSpec, Protocol, TypeVar
-
-from channels.db import database_sync_to_async
+from typing import ParamSpec, Protocol, TypeVar
 
 from sessions_app import reading
 from sessions_app.reading import Pulse
+from sessions_app.threads import with_connection
 
 logger = logging.getLogger(__name__)
 
@@ -31,13 +30,13 @@ _threads = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pages")
 
 
 async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run a function that reads the database, off the loop and with its connection looked after.
+    """Run a function that reads the database on one of a few threads.
 
     Channels' own default would send the reads of all pages through a single thread, one after the other.
     """
-    run: Any = database_sync_to_async(function, thread_sensitive=False, executor=_threads)
-    result: R = await run(*args, **kwargs)
-    return result
+    return await asyncio.get_running_loop().run_in_executor(
+        _threads, lambda: with_connection(function, *args, **kwargs)
+    )
 
 
 class Watcher(Protocol):

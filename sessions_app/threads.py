@@ -19,17 +19,20 @@ _database = ThreadPoolExecutor(DATABASE_THREADS, thread_name_prefix="effect-data
 _author = ThreadPoolExecutor(AUTHOR_THREADS, thread_name_prefix="effect-code")
 
 
-async def in_database(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call blocking database code from the loop, on one of a few threads, and leave no connection open behind it."""
-
-    def call() -> R:
+def with_connection(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call database code on a thread that Django does not look after, and leave no connection open behind it."""
+    close_old_connections()
+    try:
+        return function(*args, **kwargs)
+    finally:
         close_old_connections()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            close_old_connections()
 
-    return await asyncio.get_running_loop().run_in_executor(_database, call)
+
+async def in_database(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call blocking database code of an effect from the loop, on one of a few threads."""
+    return await asyncio.get_running_loop().run_in_executor(
+        _database, lambda: with_connection(function, *args, **kwargs)
+    )
 
 
 async def in_author_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

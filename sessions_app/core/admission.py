@@ -91,7 +91,7 @@ def _check_item_takes(record: ItemRecord, cls: type[Event], incoming: Incoming) 
         _too_late(record, incoming, f"This was closed before ({record.closed}).")
     if not incoming.sender.outside:
         return
-    late_is_fine = bool(item_class(record.type).definition.options.get("answers_when_ready"))
+    late_is_fine = bool(item_class(record.type).__definition__.options.get("answers_when_ready"))
     if not record.open and not late_is_fine:
         _too_late(record, incoming, "This was answered before.")
     if incoming.answers_seen is not None and incoming.answers_seen != record.answers:

@@ -153,9 +153,9 @@ class Change:
                 return MODEL_POLICY
             case RunTool():
                 tool = self.agent.find_tool(effect.name)
-                return tool.policy if tool else Policy()
+                return tool.policy_in_force() if tool else Policy()
             case _:
-                return effect.policy()
+                return effect.policy_in_force()
 
     def restart_effect(self, effect: EffectRecord) -> str:
         """Start an ended effect again, from what is stored, as a new effect."""

@@ -153,7 +153,7 @@ class Typed(Data):
     """Data that is stored under a type string, which its class names: `class Found(SessionEvent, type="found")`."""
 
     _kind: ClassVar[Kind]
-    definition: ClassVar[Definition]
+    __definition__: ClassVar[Definition]
 
     def __init_subclass__(cls, *, type: str | None = None, **options: Any) -> None:
         super().__init_subclass__()
@@ -164,13 +164,13 @@ class Typed(Data):
                 f'{cls.__name__}: the type "{type}" begins with "{PLATFORM_PREFIX}", which is reserved for the '
                 "platform. Choose a name of your own."
             )
-        cls.definition = Definition(cls._kind, type, options)
-        register(cls, cls.definition)
+        cls.__definition__ = Definition(cls._kind, type, options)
+        register(cls, cls.__definition__)
 
     @classmethod
     def type_name(cls) -> str:
         """Return the type string. Raises `DefinitionError` for a class that has none."""
-        definition = cls.__dict__.get("definition")
+        definition = cls.__dict__.get("__definition__")
         if definition is None:
             raise DefinitionError(
                 f'{cls.__name__} has no type string. Write it as `class {cls.__name__}(…, type="…")`.'

@@ -76,9 +76,9 @@ class Effect(Typed):
         super().__init_subclass__(type=type, policy=policy, **options)
 
     @classmethod
-    def policy(cls) -> Policy:
+    def policy_in_force(cls) -> Policy:
         """Return the policy in force and where it came from."""
-        written = cls.definition.options.get("policy", {})
+        written = cls.__definition__.options.get("policy", {})
         return Policy(**written, source=f"declared by {cls.__name__}") if written else Policy()
 
 

@@ -49,7 +49,7 @@ class Event(Typed):
     @classmethod
     def is_private(cls) -> bool:
         """Whether only the system's own effects, tools and handlers may send this event."""
-        return bool(cls.definition.options.get("private"))
+        return bool(cls.__definition__.options.get("private"))
 
     def sent(self, envelope: Envelope) -> Self:
         """Return a copy that carries its envelope."""

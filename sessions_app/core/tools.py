@@ -48,7 +48,7 @@ class Tool(TypeParameters, Data, Generic[SessionEventT]):
     """
 
     tool_name: ClassVar[str]
-    policy: ClassVar[Policy]
+    _policy: ClassVar[Policy]
 
     def __init_subclass__(
         cls,
@@ -73,11 +73,16 @@ class Tool(TypeParameters, Data, Generic[SessionEventT]):
         cls.tool_name = name
         default = (timeout, retries, delivery) == (TOOL_TIMEOUT, 0, "at-least-once")
         source = "default for tools" if default else f"declared by {cls.__name__}"
-        cls.policy = Policy(timeout=timeout, retries=retries, delivery=delivery, source=source)
+        cls._policy = Policy(timeout=timeout, retries=retries, delivery=delivery, source=source)
 
     async def execute(self, context: ToolContext) -> ToolResult[SessionEventT]:
         """Do the work and return items and events."""
         raise NotImplementedError
+
+    @classmethod
+    def policy_in_force(cls) -> Policy:
+        """Return the limits the tool runs under and where they came from."""
+        return cls._policy
 
     @classmethod
     def emits(cls) -> tuple[type[Event], ...]:

@@ -104,12 +104,12 @@ def _key(posted: QueryDict | None) -> str:
 
 
 def _button(event: type[Event], *, only: bool) -> str:
-    is_answer = only and describe(event) and not event.definition.options.get("label")
+    is_answer = only and describe(event) and not event.__definition__.options.get("label")
     return _("Send answer") if is_answer else event_words(event.type_name())
 
 
 def event_words(event_type: str) -> str:
     """Return what an event is called: the `label` its class gives, else its type in words."""
     cls = find("event", event_type)
-    label = cls.definition.options.get("label") if cls else None
+    label = cls.__definition__.options.get("label") if cls else None
     return str(label) if label else in_words(event_type.rsplit("/", 1)[-1])

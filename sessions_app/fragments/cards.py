@@ -143,7 +143,7 @@ def _title(row: StoredItem, data: Mapping[str, Any], state: State, *, asks: bool
 def _label(item_type: str, attribute: str) -> str:
     """What the item's class says, as in `class FlightSearch(…, type="flight-search", label_done="Flights found")`."""
     cls = find("item", item_type)
-    return str(cls.definition.options.get(attribute, "")) if cls else ""
+    return str(cls.__definition__.options.get(attribute, "")) if cls else ""
 
 
 def _question(data: Mapping[str, Any]) -> str:

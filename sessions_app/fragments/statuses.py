@@ -48,7 +48,7 @@ def public_events(item_type: str) -> tuple[type[Event], ...]:
 def item_words(item_type: str) -> str:
     """Return what an item type is called on a page."""
     cls = find("item", item_type)
-    label = cls.definition.options.get("label") if cls else None
+    label = cls.__definition__.options.get("label") if cls else None
     return str(label) if label else in_words(item_type.rsplit("/", 1)[-1])
 
 

@@ -222,7 +222,7 @@ def test_one_type_can_name_an_event_an_effect_and_an_item() -> None:
     assert find("item", "same") is None
 
 
-@pytest.mark.parametrize("name", ["id", "time", "sender", "definition", "evolve", "is_private", "envelope"])
+@pytest.mark.parametrize("name", ["id", "time", "sender", "evolve", "is_private", "envelope"])
 def test_a_field_cannot_take_a_name_the_platform_uses(name: str) -> None:
     with pytest.raises(DefinitionError, match=f'"{name}" itself') as refused:
         type("Taken", (SessionEvent,), {"__annotations__": {name: str}, "__module__": __name__}, type=f"taken-{name}")
@@ -230,7 +230,7 @@ def test_a_field_cannot_take_a_name_the_platform_uses(name: str) -> None:
     assert find("event", f"taken-{name}") is None
 
 
-@pytest.mark.parametrize("name", ["kind", "type", "name", "title", "status", "payload", "data"])
+@pytest.mark.parametrize("name", ["kind", "definition", "policy", "type", "name", "title", "status", "payload", "data"])
 def test_other_names_are_the_authors_own(name: str) -> None:
     fields = {"__annotations__": {name: str}, "__module__": __name__, name: "default"}
     event = type("Own", (SessionEvent,), dict(fields), type=f"own-{name}")
@@ -325,11 +325,11 @@ def test_an_agent_needs_a_usable_name(name: str) -> None:
 
 
 def test_a_policy_says_where_it_comes_from() -> None:
-    assert Plain.policy() == Policy()
-    assert Serve.policy() == Policy(timeout=5, retries=2, delivery="at-most-once", source="declared by Serve")
-    assert PutTool.policy == Policy(timeout=TOOL_TIMEOUT, source="default for tools")
+    assert Plain.policy_in_force() == Policy()
+    assert Serve.policy_in_force() == Policy(timeout=5, retries=2, delivery="at-most-once", source="declared by Serve")
+    assert PutTool.policy_in_force() == Policy(timeout=TOOL_TIMEOUT, source="default for tools")
 
     class Careful(Tool, name="careful", delivery="at-most-once"):
         """Never does it twice."""
 
-    assert Careful.policy.source == "declared by Careful"
+    assert Careful.policy_in_force().source == "declared by Careful"

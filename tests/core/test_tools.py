@@ -79,7 +79,7 @@ def test_a_tool_that_was_not_written_says_so() -> None:
 
 
 def test_an_argument_cannot_take_a_name_the_platform_uses() -> None:
-    for name in ("policy", "execute", "tool_name"):
+    for name in ("emits", "execute", "tool_name"):
         with pytest.raises(DefinitionError, match="alias"):
             type(
                 "Taken", (Tool,), {"__annotations__": {name: str}, "__module__": __name__, "__doc__": "x"}, name="taken"
