@@ -13,6 +13,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
 django_application = get_asgi_application()
 
 from django.conf import settings  # noqa: E402
+from django.core.signals import request_finished  # noqa: E402
+from django.db import connections  # noqa: E402
 
 from agentsite import embedded  # noqa: E402
 from sessions_app.routing import websocket_urlpatterns  # noqa: E402
@@ -23,6 +25,9 @@ application = ProtocolTypeRouter(
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )
+
+# A request has a thread of its own, so a connection that is kept longer would never be used again.
+request_finished.connect(lambda **_: connections.close_all(), weak=False)
 
 # Not in an AppConfig: `ready()` also runs in every management command and in the autoreloader's parent process.
 if settings.AGENTSITE["EMBEDDED_WORKER"]:

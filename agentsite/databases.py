@@ -47,6 +47,9 @@ def sqlite_database(url: SplitResult, base_dir: Path) -> dict[str, Any]:
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": str(base_dir / path),
+        # Threads that work keep their connection. Closing the last one makes SQLite write its log back and wait for the
+        # disk, 15 ms after every transaction where each closes its own; opening one costs a millisecond more.
+        "CONN_MAX_AGE": None,
         "OPTIONS": dict(SQLITE_OPTIONS),
     }
 

@@ -11,6 +11,7 @@ import threading
 
 from celery.worker import WorkController
 from twisted.internet import reactor
+from twisted.internet.defer import Deferred
 
 from agentsite.celery import app
 from sessions_app import sweeper
@@ -36,9 +37,22 @@ def start() -> None:
     reactor.addSystemEventTrigger("before", "shutdown", lambda: begin_to_stop(worker))  # type: ignore[arg-type]
 
 
-def begin_to_stop(worker: WorkController) -> None:
-    """Return at once: the server closes its connections meanwhile, and Python waits for this thread at its exit."""
-    threading.Thread(target=stop, args=[worker], name="embedded-worker-stop").start()
+def begin_to_stop(worker: WorkController) -> Deferred[None]:
+    """Stop on a thread, while the server closes its connections, and let the main thread go on to its end only then.
+
+    Once it has ended Python takes no more work for its thread pools, so that results could not be saved any more and
+    what still runs could not be handed back.
+    """
+    stopped: Deferred[None] = Deferred()
+
+    def work() -> None:
+        try:
+            stop(worker)
+        finally:
+            reactor.callFromThread(stopped.callback, None)  # type: ignore[attr-defined]  # as below
+
+    threading.Thread(target=work, name="embedded-worker-stop").start()
+    return stopped
 
 
 def stop(worker: WorkController) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -106,13 +106,24 @@ async def _send(writer: asyncio.StreamWriter, kind: str, **values: object) -> No
 def stand_in(first_word_after: float) -> Iterator[StandIn]:
     """Run the stand-in on a thread of its own."""
     answering = StandIn(first_word_after)
-    loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(asyncio.start_server(answering.answer, "127.0.0.1", 0))
-    answering.port = server.sockets[0].getsockname()[1]
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    started = threading.Event()
+    stop: list[Callable[[], object]] = []
+
+    async def serve() -> None:
+        stopped = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        stop.append(lambda: loop.call_soon_threadsafe(stopped.set))
+        server = await asyncio.start_server(answering.answer, "127.0.0.1", 0)
+        answering.port = server.sockets[0].getsockname()[1]
+        started.set()
+        await stopped.wait()
+        server.close()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
+    started.wait()
     try:
         yield answering
     finally:
-        loop.call_soon_threadsafe(loop.stop)
+        stop[0]()
         thread.join()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
 
 from pydantic import ValidationError
 
 from sessions_app import engine
 from sessions_app.core.data import dump, explain, find, load
 from sessions_app.core.effects import Effect
-from sessions_app.core.errors import HandlerError
+from sessions_app.core.errors import EventRejected, HandlerError
 from sessions_app.core.events import Event
 from sessions_app.core.platform import GenerateResponse, RunTool, ToolFinished
 from sessions_app.core.tool_results import check_emits, emitted, tool_finished_payload
@@ -21,11 +22,14 @@ from sessions_app.endings import Ending, ended
 from sessions_app.leases import Claim
 from sessions_app.model_calls import request_response
 from sessions_app.models import StoredEffect
+from sessions_app.receipts import Receipt
 from sessions_app.registry import get_agent
 from sessions_app.threads import in_author_thread, in_database
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+PAUSE_WHEN_BUSY = 0.5
 
 
 async def perform(claimed: Claim) -> Ending:
@@ -104,11 +108,21 @@ class RunningContext:
         check_emits(self._effect, event)
         name = event.type_name()
         self._sent[name] += 1
-        receipt = await in_database(
-            engine.dispatch_from_effect, self._claim.effect, self.attempt, self._sent[name], name, dump(event)
-        )
+        receipt = await self._dispatch(name, self._sent[name], dump(event))
         if receipt.status == "failed":
             self.unhandled = f"{name} (event {receipt.seq})"
+
+    async def _dispatch(self, name: str, ordinal: int, payload: Mapping[str, Any]) -> Receipt:
+        """Send an event, again while the session is busy: that is no fault of the author's code."""
+        while True:
+            try:
+                return await in_database(
+                    engine.dispatch_from_effect, self._claim.effect, self.attempt, ordinal, name, payload
+                )
+            except EventRejected as rejection:
+                if rejection.code != "busy":
+                    raise
+                await asyncio.sleep(PAUSE_WHEN_BUSY)
 
     async def in_thread(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         return await in_author_thread(function, *args, **kwargs)

@@ -35,6 +35,8 @@ BEAT_EVERY = 20.0
 """A browser that hears nothing for twice as long knows that its line is dead."""
 SILENT_FOR = 65.0
 """A browser that answers no beat for this long has stopped reading; it catches up when it comes back."""
+LONGEST_JOIN = 2.0
+"""Seconds to wait for the channel layer before a page goes on without its news."""
 SIGNED_OUT, NOT_THERE, SILENT, TROUBLE = 4401, 4404, 4408, 4011
 
 
@@ -60,10 +62,18 @@ class SessionConsumer(AsyncWebsocketConsumer):
         self._prepare()
         # First listen, then look: what happens in between is in both, and doing it twice does no harm.
         self.group = outbox.group_name(session.key.hex)
-        await self.channel_layer.group_add(self.group, self.channel_name)
+        await self._listen()
         self.session_pk = session.pk
         hub().watch(session.pk, self)
         self.pump = asyncio.create_task(self._pump())
+
+    async def _listen(self) -> None:
+        """Join the session's group. Without its news the look once a second still shows everything."""
+        try:
+            async with asyncio.timeout(LONGEST_JOIN):
+                await self.channel_layer.group_add(self.group, self.channel_name)
+        except Exception as error:
+            logger.warning("a page hears no news and looks by itself", extra={"error": type(error).__name__})
 
     def _prepare(self) -> None:
         query = dict(part.partition("=")[::2] for part in self.scope.get("query_string", b"").decode().split("&"))

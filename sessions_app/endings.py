@@ -37,7 +37,8 @@ def ended(effect: StoredEffect, outcome: str, message: str = "", *, traceback: s
 
 def overran(effect: StoredEffect) -> str:
     """Return the message of an effect that ran into its deadline."""
-    return f"It took longer than {policy_of(effect).timeout:g} s."
+    limit = f"{policy_of(effect).timeout:g} s"
+    return f"It took longer than {limit}." if effect.attempt else f"No worker was free for it for {limit}."
 
 
 def policy_of(effect: StoredEffect) -> Policy:

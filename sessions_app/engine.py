@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,7 +121,12 @@ def create_session(agent_name: str, args: Mapping[str, Any], *, user: Any, key: 
     if key is not None and (known := store.session_by_key(user.pk, agent.name, key)):
         return known
     cleaned = receipts.checked_args(agent, bordered(args, configuration().PAYLOAD_LIMIT))
-    payload = SessionCreated(agent=agent.name, version=agent.version, args=cleaned).model_dump(mode="json")
+    with _busy_is_a_rejection():
+        return _create(agent, cleaned, user, key)
+
+
+def _create(agent: Agent[Any, Any], args: Mapping[str, Any], user: Any, key: str | None) -> StoredSession:
+    payload = SessionCreated(agent=agent.name, version=agent.version, args=args).model_dump(mode="json")
     now = store.database_now(user.pk)
     sender = Sender("person", str(user.pk), user.get_username())
     blank = StoredSession(owner=user, create_key=key, agent=agent.name, version=agent.version)
@@ -170,16 +176,27 @@ def apply_result(effect: StoredEffect) -> Receipt | None:
     receipt = _change(effect.session_id, decide, effect.owner_item)
     if receipt.status == "failed":
         message = f"Its result could not be applied; event {receipt.seq} says why."
-        end_effect(effect, "failed", message)
+        effect.refresh_from_db(fields=["attempt"])
+        end_effect(effect, "failed", message, result_too=True)
     return None if receipt is receipts.NOTHING else receipt
 
 
-def end_effect(effect: StoredEffect, outcome: str, message: str, *, attempt: int | None = None) -> Receipt | None:
-    """Give an open effect an outcome from outside its own code. None where it had one, or another attempt runs."""
+def end_effect(
+    effect: StoredEffect, outcome: str, message: str, *, lost: bool = False, result_too: bool = False
+) -> Receipt | None:
+    """Give an open effect an outcome from outside its own code. None where the row has moved on since it was read.
+
+    `lost` says that its lease ran out, which must still be so. A saved result counts more than what an onlooker
+    concludes, unless `result_too` says that the result itself cannot be applied.
+    """
 
     def decide(loaded: LoadedSession) -> Proposal | Receipt:
         row = loaded.effect_rows.get(effect.effect_id)
-        if row is None or (attempt is not None and row.attempt != attempt):
+        if row is None or row.attempt != effect.attempt:
+            return receipts.NOTHING
+        if row.status == StoredEffect.Status.REPORTED and not result_too:
+            return receipts.NOTHING
+        if lost and (row.lease_until is None or row.lease_until > loaded.time):
             return receipts.NOTHING
         ended = EffectHasEnded.model_validate({"effect_id": row.effect_id, "outcome": outcome, "message": message})
         payload = ended.model_dump(mode="json")
@@ -189,19 +206,26 @@ def end_effect(effect: StoredEffect, outcome: str, message: str, *, attempt: int
     return None if receipt is receipts.NOTHING else receipt
 
 
+@contextmanager
+def _busy_is_a_rejection() -> Iterator[None]:
+    """A lock or a connection that is not to be had in time is no fault of whoever asked."""
+    try:
+        yield
+    except OperationalError as error:
+        raise EventRejected("busy", "The session is busy. Try again in a moment.") from error
+
+
 def _change(session_pk: int, decide: Decide, item_id: str = "") -> Receipt:
     """Read, reduce, save; again where another process was faster."""
     for _ in range(MOST_CONFLICTS):
         try:
-            with session_lock(session_pk):
+            with _busy_is_a_rejection(), session_lock(session_pk):
                 return _change_once(session_pk, decide, item_id)
         except (Conflict, HandlerOverran):
             # The watchdog may fire in the very moment in which the reducer returns.
             continue
         except StoredSession.DoesNotExist:
             raise EventRejected("not_found", "This session does not exist.") from None
-        except OperationalError as error:
-            raise EventRejected("busy", "The session is busy. Try again in a moment.") from error
     raise EventRejected("busy", "The session is busy. Try again in a moment.")
 
 

@@ -102,7 +102,17 @@ def limited(function: Callable[[], T], seconds: float) -> T:
     try:
         return function()
     finally:
-        limit.finish()
+        _finish(limit)
+
+
+def _finish(limit: _Limit) -> None:
+    """Take a limit off, also where it strikes in this very moment."""
+    while True:
+        try:
+            limit.finish()
+        except HandlerOverran:
+            continue
+        return
 
 
 def guarded(reduce: Callable[[], list[Transition]]) -> list[Transition]:

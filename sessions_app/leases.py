@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -35,6 +36,12 @@ class Claim:
     effect: StoredEffect
     attempt: int
     remaining: float
+    claimed_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until the deadline, counted here since the claim."""
+        return self.claimed_at + self.remaining - time.monotonic()
 
     @property
     def started(self) -> bool:
@@ -112,7 +119,9 @@ def renew(claims: Sequence[Claim]) -> list[Claim]:
     rows = StoredEffect.objects.filter(wanted)
     at_work = Q(status__in=AT_WORK, deadline__gt=Now())
     with writing():
-        rows.filter(at_work).update(lease_until=_lease_end())
+        # In a fixed order and past rows that an event holds: one UPDATE would lock them in any order and wait.
+        free = rows.filter(at_work).order_by("pk").select_for_update(skip_locked=True).values_list("pk", flat=True)
+        StoredEffect.objects.filter(pk__in=list(free)).update(lease_until=_lease_end())
     # A saved result is ours too: it waits for a thread to apply it.
     kept = set(rows.filter(at_work | Q(status=Status.REPORTED)).values_list("pk", flat=True))
     return [claimed for claimed in claims if claimed.effect.pk not in kept]

@@ -41,13 +41,10 @@ async def request_response(claimed: Claim) -> Ending:
         message = f"The request could not be made. {short_reason(error)}"
         return ended(claimed.effect, "failed", message, traceback=traceback_of(error))
     response = await _ask(claimed, model, prepared)
-    status = response.status
-    policy = policy_of(claimed.effect)
-    failures = claimed.attempt - claimed.effect.losses
-    if isinstance(status, Terminated) and status.retryable and failures <= policy.retries:
-        delay = min(max(backoff(failures), status.retry_after or 0.0), policy.timeout)
+    delay = _pause_before_retry(claimed, response)
+    if delay is not None and isinstance(response.status, Terminated):
         saved = f'{{"request":{prepared.text},"seen_seq":{seen_seq}}}'
-        return Ending(retry_after=delay, message=status.message, request=saved)
+        return Ending(retry_after=delay, message=response.status.message, request=saved)
     await in_database(store.keep_blobs, [prepared.system_text, prepared.tools_text])
     event = ModelResponded(
         effect_id=claimed.effect.effect_id,
@@ -59,6 +56,16 @@ async def request_response(claimed: Claim) -> Ending:
         request_digest=prepared.digest,
     )
     return Ending(ModelResponded.type_name(), event.model_dump(mode="json"))
+
+
+def _pause_before_retry(claimed: Claim, response: ModelResponse) -> float | None:
+    """Return how long to wait before the request is sent again; None where that is no use or comes too late."""
+    status = response.status
+    failures = claimed.attempt - claimed.effect.losses
+    if not isinstance(status, Terminated) or not status.retryable or failures > policy_of(claimed.effect).retries:
+        return None
+    delay = max(backoff(failures), status.retry_after or 0.0)
+    return delay if delay < claimed.time_left else None
 
 
 async def _ask(claimed: Claim, model: LanguageModel, prepared: PreparedRequest) -> ModelResponse:

@@ -104,6 +104,10 @@ class StoredEvent(models.Model):
                 fields=("session", "effect_id", "type", "ordinal"), name="one_event_per_effect_type_and_ordinal"
             ),
         )
+        indexes = (
+            models.Index(fields=("session",), name="events_failed", condition=Q(status="failed")),
+            models.Index(fields=("session", "item_id"), name="events_of_item", condition=~Q(item_id="")),
+        )
 
     def __str__(self) -> str:
         return f"{self.seq} {self.type}"
@@ -184,6 +188,7 @@ class StoredEffect(models.Model):
         ordering = ("session_id", "id")
         constraints = (models.UniqueConstraint(fields=("session", "effect_id"), name="one_effect_per_id"),)
         indexes = (
+            models.Index(fields=("session", "owner_item"), name="effects_of_item"),
             models.Index(fields=("due_at",), name="effects_pending", condition=Q(status="pending")),
             models.Index(
                 fields=("lease_until",), name="effects_at_work", condition=Q(status__in=("claimed", "running"))
@@ -229,3 +234,52 @@ class StoredBlob(models.Model):
 
     def __str__(self) -> str:
         return self.digest[:12]
+
+
+class StoredSchedule(models.Model):
+    """An event that time sends: to one session, or to a new session each time. `schedules` says what it all means."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active"
+        PAUSED = "paused"
+        ENDED = "ended"
+        CANCELLED = "cancelled"
+
+    class Missed(models.TextChoices):
+        RUN_ONCE = "run-once"
+        SKIP = "skip"
+
+    name = models.CharField(max_length=100, blank=True)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="agent_schedules")
+    session = models.ForeignKey(
+        StoredSession, on_delete=models.SET_NULL, null=True, blank=True, related_name="schedules"
+    )
+    agent = models.CharField(max_length=100, blank=True, help_text="Set where each slot makes a new session.")
+    args = models.TextField(default="{}", help_text="The arguments of each new session.")
+    event_type = models.CharField(max_length=100, blank=True, help_text="Empty where a new session is all there is.")
+    payload = models.TextField(default="{}")
+    at = models.DateTimeField(help_text="The time of a one-off, the first of an interval; cron begins after it.")
+    every = models.PositiveIntegerField(default=0, help_text="Seconds between two slots of an interval.")
+    cron = models.CharField(max_length=100, blank=True)
+    zone = models.CharField(max_length=64, blank=True)
+    until = models.DateTimeField(null=True, blank=True)
+    missed = models.CharField(max_length=8, choices=Missed.choices, default=Missed.RUN_ONCE)
+    status = models.CharField(max_length=9, choices=Status.choices, default=Status.ACTIVE)
+    created_at = models.DateTimeField()
+    next_at = models.DateTimeField(null=True, blank=True, help_text="The slot that is dispatched next.")
+    due_at = models.DateTimeField(null=True, blank=True, help_text="When a dispatcher may take it; empty at rest.")
+    trouble = models.TextField(blank=True, help_text="Why a slot that is due could not be dispatched so far.")
+    last_slot = models.DateTimeField(null=True, blank=True)
+    last_at = models.DateTimeField(null=True, blank=True)
+    last_outcome = models.CharField(max_length=8, blank=True)
+    last_reason = models.TextField(blank=True)
+    last_seq = models.PositiveBigIntegerField(null=True, blank=True)
+    last_session = models.ForeignKey(StoredSession, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+
+    class Meta:
+        verbose_name = "schedule"
+        ordering = ("pk",)
+        indexes = (models.Index(fields=("due_at",), name="schedules_due", condition=Q(due_at__isnull=False)),)
+
+    def __str__(self) -> str:
+        return self.name or f"schedule {self.pk}"

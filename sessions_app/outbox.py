@@ -5,6 +5,7 @@ Nothing here may hold up or fail the change that was committed, so hints leave t
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 RUN_EFFECT = "sessions_app.run_effect"
 """The name of the Celery task in `tasks`; by name, as that module builds on this one."""
+LONGEST_SEND = 2.0
+"""Seconds after which a hint is given up, so that a layer that hangs piles nothing up."""
 PAUSE_AFTER_FAILURE = 5.0
 """Seconds without hints after the broker failed; the sweepers find the work meanwhile."""
 
@@ -63,7 +66,8 @@ async def _group_send(group: str, message: dict[str, Any]) -> None:
     if layer is None:
         return
     try:
-        await layer.group_send(group, message)
+        async with asyncio.timeout(LONGEST_SEND):
+            await layer.group_send(group, message)
     except Exception as error:
         logger.warning("the channel layer did not take a hint", extra={"group": group, "error": type(error).__name__})
 

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 
 from sessions_app.core.agent import Agent
 from sessions_app.core.canonical import canonical, clean_text, digest
-from sessions_app.core.data import field_errors
+from sessions_app.core.data import PLATFORM_PREFIX, field_errors
 from sessions_app.core.errors import EventRejected, HandlerError
 from sessions_app.core.event_log import EventStatus, Transition
-from sessions_app.core.events import Sender
+from sessions_app.core.events import OUTSIDE, Sender
 from sessions_app.models import StoredEffect, StoredEvent, StoredItem, StoredStream
 from sessions_app.store import LoadedSession
 
@@ -104,7 +104,9 @@ def saved_result(effect: StoredEffect) -> tuple[str, dict[str, Any]]:
 def streamed_text(loaded: LoadedSession) -> str:
     """Return what the running model request has streamed so far."""
     row = loaded.effect_rows.get(loaded.session.request)
-    stream = StoredStream.objects.filter(effect=row).first() if row else None
+    if row is None or row.status == StoredEffect.Status.PENDING:
+        return ""  # The text of an attempt that failed is no answer.
+    stream = StoredStream.objects.filter(effect=row, attempt=row.attempt).first()
     return stream.text if stream else ""
 
 
@@ -115,8 +117,9 @@ def who_answered(session_pk: int, item_id: str) -> dict[str, Any]:
             session_id=session_pk,
             item_id=item_id,
             status=StoredEvent.Status.APPLIED,
-            sender_kind__in=("person", "command", "schedule"),
+            sender_kind__in=OUTSIDE,
         )
+        .exclude(type__startswith=PLATFORM_PREFIX)
         .order_by("-seq")
         .first()
     )

@@ -13,12 +13,14 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.db import InterfaceError, OperationalError
+
 from sessions_app import engine, leases
 from sessions_app.attempts import perform
 from sessions_app.background import background_loop
 from sessions_app.conf import configuration
 from sessions_app.core.data import find
-from sessions_app.core.platform import GenerateResponse, RunTool
+from sessions_app.core.platform import RunTool
 from sessions_app.endings import Ending, ended, failed, overran, policy_of
 from sessions_app.leases import Claim
 from sessions_app.models import StoredEffect
@@ -59,6 +61,7 @@ _stopping = threading.Event()
 _left_to_others: dict[int, str] = {}
 """Effects this process has no code for, with what it lacks: each is logged once."""
 MOST_LEFT_TO_OTHERS = 10_000
+PAUSE_BEFORE_SAVING_AGAIN = 1.0
 
 
 def free_slots() -> int:
@@ -90,13 +93,11 @@ def missing_code(effect: StoredEffect) -> str:
     """Return what this process lacks to run an effect, "" if nothing. During a deploy another worker may have it."""
     if find("effect", effect.type) is None:
         return f"effect type {effect.type}"
-    if effect.type not in (GenerateResponse.type_name(), RunTool.type_name()):
-        return ""
     try:
         agent = get_agent(effect.session.agent)
     except LookupError:
         return f"agent {effect.session.agent}"
-    if effect.type == GenerateResponse.type_name():
+    if effect.type != RunTool.type_name():
         return ""
     name = RunTool.model_validate_json(effect.payload).name
     return "" if agent.find_tool(name) else f"tool {name}"
@@ -133,7 +134,9 @@ async def _run(claimed: Claim) -> None:
         # The row keeps its lease and the sweeper takes over: nothing is lost by giving up here.
         logger.exception("an effect could not be finished", extra=facts)
     finally:
-        _running.pop(effect.pk, None)
+        running = _running.get(effect.pk)
+        if running is not None and running.claim is claimed:
+            del _running[effect.pk]
         _slots.release()
 
 
@@ -159,8 +162,20 @@ async def _attempt(claimed: Claim) -> Ending:
 async def _finish(claimed: Claim, ending: Ending) -> None:
     if ending.retry_after is not None:
         await in_database(leases.retry_later, claimed, ending.retry_after, ending.message, ending.request)
-    elif await in_database(leases.report, claimed, ending.type, ending.payload or {}, ending.traceback):
+    elif await _saved(claimed, ending):
         await in_database(engine.apply_result, claimed.effect)
+
+
+async def _saved(claimed: Claim, ending: Ending) -> bool:
+    """Save an outcome. It was paid for, so a database that is away for a moment must not lose it."""
+    while True:
+        try:
+            return await in_database(leases.report, claimed, ending.type, ending.payload or {}, ending.traceback)
+        except (OperationalError, InterfaceError):
+            if claimed.time_left <= 0:
+                raise
+            logger.warning("an outcome could not be saved and will be tried again", extra={"effect": claimed.effect.pk})
+            await asyncio.sleep(PAUSE_BEFORE_SAVING_AGAIN)
 
 
 def running_claims() -> list[Claim]:

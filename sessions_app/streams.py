@@ -7,12 +7,17 @@ joins reads the saved text first, so any frame that follows fits on it; a lost f
 from __future__ import annotations
 
 import asyncio
+import logging
 from types import TracebackType
+
+from django.db import DatabaseError
 
 from sessions_app import leases, outbox
 from sessions_app.core.canonical import clean_text
 from sessions_app.leases import Claim
 from sessions_app.threads import in_database
+
+logger = logging.getLogger(__name__)
 
 PUSH_INTERVAL = 0.08
 """Seconds between two frames; the first word does not wait."""
@@ -86,7 +91,12 @@ class StreamReporter:
             now = (self._stream_no, len(self._text))
             if now == saved:
                 continue
-            if not await in_database(leases.write_stream, self._claim, self._stream_no, self._text[: now[1]]):
+            try:
+                current = await in_database(leases.write_stream, self._claim, self._stream_no, self._text[: now[1]])
+            except DatabaseError:
+                logger.warning("a streamed text could not be saved", extra={"effect": self._claim.effect.pk})
+                continue
+            if not current:
                 if owner is not None:
                     owner.cancel()  # Stopped, or another worker's by now: nobody wants the rest.
                 return

@@ -1,8 +1,8 @@
 """The sweeper: in every worker, two threads that make sure that nothing waits in silence.
 
 One renews the leases of what runs here. The other looks every two seconds for what no message announced, what a lost
-worker left behind, what is past its deadline, and for results that were saved but not applied. All of it is found by
-one indexed query, so an idle site costs next to nothing.
+worker left behind, what is past its deadline, for results that were saved but not applied, and for schedules that are
+due. One indexed query finds the effects and one the schedules, so an idle site costs next to nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from django.db import close_old_connections
 
-from sessions_app import engine, leases, runner
+from sessions_app import engine, leases, runner, schedules
 from sessions_app.background import background_loop
 from sessions_app.conf import configuration
 from sessions_app.core.errors import EventRejected
@@ -81,35 +81,58 @@ def _repeat(work: Callable[[], object], pause: Callable[[], float]) -> None:
 def sweep() -> int:
     """Look once, and return how many effects were seen to."""
     effects = leases.needs_attention(runner.free_slots() + BESIDE_STARTING, runner.left_to_others())
+    stuck = bool(runner.running_claims()) and not _loop_is_alive()
     for effect in effects:
         if _stop.is_set():
             break
+        if stuck and _needs_the_loop(effect):
+            continue  # What runs here has not been lost, and what would be started here would only wait.
         try:
             attend(effect)
         except EventRejected as rejection:
             logger.info("an effect was left for the next sweep", extra={"effect": effect.pk, "why": rejection.message})
         except Exception:
             logger.exception("an effect could not be seen to", extra={"effect": effect.pk})
+    schedules.dispatch_due(stopped=_stop.is_set)
     return len(effects)
+
+
+def _needs_the_loop(effect: StoredEffect) -> bool:
+    overdue: bool = effect.deadline < effect.now  # type: ignore[attr-defined]  # annotated by the query
+    return not overdue and effect.status != StoredEffect.Status.REPORTED
 
 
 def attend(effect: StoredEffect) -> None:
     """Do for one effect what it waits for."""
     policy = policy_of(effect)
+    overdue = effect.deadline < effect.now  # type: ignore[attr-defined]  # annotated by the query
     if effect.status == StoredEffect.Status.REPORTED:
-        engine.apply_result(effect)
-    elif effect.deadline < effect.now:  # type: ignore[attr-defined]  # annotated by the query
-        engine.end_effect(effect, "timed out", overran(effect), attempt=effect.attempt)
+        _apply(effect, overdue)
+    elif overdue:
+        engine.end_effect(effect, "timed out", overran(effect))
     elif effect.status == StoredEffect.Status.PENDING:
         runner.take(effect)
     elif effect.started_at is not None and policy.delivery == "at-most-once":
         message = "The worker was lost while it ran. It may or may not have happened; it was not repeated."
-        engine.end_effect(effect, "outcome unknown", message, attempt=effect.attempt)
+        engine.end_effect(effect, "outcome unknown", message, lost=True)
     elif effect.losses + 1 >= policy.losses:
         message = f"The worker was lost {effect.losses + 1} times while it ran."
-        engine.end_effect(effect, "failed", message, attempt=effect.attempt)
+        engine.end_effect(effect, "failed", message, lost=True)
     elif leases.put_back(effect):
         runner.take(effect)
+
+
+def _apply(effect: StoredEffect, overdue: bool) -> None:
+    """Apply a saved result. One that the database refuses, again and again, is given up at the deadline."""
+    try:
+        engine.apply_result(effect)
+    except EventRejected:
+        raise
+    except Exception:
+        if not overdue:
+            raise
+        logger.exception("a result could not be stored", extra={"effect": effect.pk})
+        engine.end_effect(effect, "failed", "Its result could not be stored.", result_too=True)
 
 
 def renew_leases() -> None:

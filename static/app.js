@@ -36,7 +36,7 @@ function showMoments() {
   const today = new Date().toDateString();
   each("time[datetime]:not([title])", (element) => {
     const moment = new Date(element.dateTime);
-    const isLong = element.dataset.form === "date" || moment.toDateString() !== today;
+    const isLong = moment.toDateString() !== today;
     element.title = moment.toLocaleString();
     element.textContent = moment.toLocaleString([], { dateStyle: isLong ? "medium" : undefined, timeStyle: "short" });
   });

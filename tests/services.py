@@ -61,6 +61,7 @@ def shared_services(broker_url: str = REDIS_URL) -> Iterator[dict[str, str]]:
         finally:
             with kombu.Connection(broker_url) as connection:
                 kombu.Queue(namespace, channel=connection.default_channel).delete()
+                kombu.Exchange(namespace, channel=connection.default_channel).delete()
             with redis.Redis.from_url(REDIS_URL) as client:
                 for key in client.scan_iter(f"*{namespace}*"):
                     client.delete(key)

@@ -58,7 +58,7 @@ class ReadOnlyAdmin(Base):
             found = found | queryset.filter(**{f"{self.key_field}__range": bounds})
         return found, may_repeat
 
-    def links(self, obj: Any) -> Iterable[tuple[str, str]]:
+    def links(self, request: HttpRequest, obj: Any) -> Iterable[tuple[str, str]]:
         """Return label and address of the links at the top of a row's page."""
         return ()
 
@@ -71,7 +71,7 @@ class ReadOnlyAdmin(Base):
         form_url: str = "",
         obj: Any = None,
     ) -> HttpResponse:
-        context["links"] = self.links(obj) if obj is not None else ()
+        context["links"] = self.links(request, obj) if obj is not None else ()
         return super().render_change_form(request, context, add, change, form_url, obj)
 
 

@@ -61,8 +61,9 @@ class SessionAdmin(ReadOnlyAdmin):
     def get_changelist(self, request: HttpRequest, **_options: Any) -> type[ChangeList]:
         return SessionList
 
-    def links(self, obj: Any) -> Iterable[tuple[str, str]]:
-        yield str(_("Open session page")), reverse("session", args=[obj.key.hex])
+    def links(self, request: HttpRequest, obj: Any) -> Iterable[tuple[str, str]]:
+        if obj.owner_id == request.user.pk:  # To anybody else the page says that there is no such session.
+            yield str(_("Open session page")), reverse("session", args=[obj.key.hex])
 
     @admin.display(description=_("key"), ordering="key")
     def short_key(self, obj: StoredSession) -> str:

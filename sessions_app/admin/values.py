@@ -1,7 +1,7 @@
 """Values as an operator reads them: JSON as a tree that folds, long texts that fold, links to lists.
 
 Every text is escaped here, whoever wrote it; none of it can become markup. The tree is plain `details` and lists, so
-it needs no script and no style of its own.
+it needs no script and no style of its own. (The lists are `menu` elements: the admin indents each `ul` by 160 pixels.)
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _tree(value: Any, name: str, depth: int) -> SafeString:
             if left_out:
                 entries.append(format_html("{}", _("… and %d more") % left_out))
             return format_html(
-                "<details{}><summary>{} {}</summary><ul>{}</ul></details>",
+                "<details{}><summary>{} {}</summary><menu>{}</menu></details>",
                 mark_safe(" open") if depth < 2 else "",
                 name,
                 f"{{{len(value)}}}" if isinstance(value, dict) else f"[{len(value)}]",

@@ -38,9 +38,12 @@ from .platform import (
     UserMessage,
 )
 from .state import Draft, EffectRecord, ItemRecord
+from .text import shorten
 
 ITEM_LIMIT = 256 * 1024
 """Bytes of one item's data."""
+REPLY_LIMIT = 200 * 1024
+"""Bytes of one reply's text as it is stored; a longer one is shortened, with a note."""
 EFFECTS_PER_EVENT = 100
 LABEL_LENGTH = 300
 """Characters of the label a pending item shows."""
@@ -228,6 +231,14 @@ def storable(value: Mapping[str, Any], what: str) -> dict[str, Any]:
         limit = f"{ITEM_LIMIT // 1024} KB"
         raise HandlerError(f"{what} is larger than {limit}. Keep large data elsewhere and store a reference.")
     return cleaned
+
+
+def kept_reply(text: str) -> str:
+    """Return a reply's text as it is kept. What JSON must escape takes more room than it shows."""
+    limit = REPLY_LIMIT
+    while len(canonical(kept := shorten(text, limit)).encode()) > (REPLY_LIMIT + ITEM_LIMIT) // 2:
+        limit //= 2
+    return kept
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

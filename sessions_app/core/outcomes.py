@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from .author import handle_item_effect_ended, handle_session_effect_ended
 from .canonical import NotStorable, parse_json
-from .change import EFFECTS_PER_EVENT, Change, is_tool_call, short_reason
+from .change import EFFECTS_PER_EVENT, Change, is_tool_call, kept_reply, short_reason
 from .data import explain, find, load
 from .effects import Effect, EffectEnded
 from .errors import EventDropped, HandlerError, NotLoaded
@@ -83,7 +83,7 @@ def _asked_seq(placeholder: ItemRecord) -> int:
 
 def _take_reply(change: Change, placeholder: ItemRecord, response: ModelResponse, text: str, note: str = "") -> None:
     reasoning = tuple(part for part in response.parts if isinstance(part, ReasoningPart))
-    message = AssistantMessage(text=text, reasoning=reasoning, model=response.model, note=note)
+    message = AssistantMessage(text=kept_reply(text), reasoning=reasoning, model=response.model, note=note)
     change.change_item(placeholder, ItemResult(message))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .change import Change, is_tool_call
+from .change import Change, is_tool_call, kept_reply
 from .errors import EventRejected
 from .events import Event, Sender
 from .items import ItemResult
@@ -57,7 +57,7 @@ def _keep_partial(change: Change, record: ItemRecord, partial: str) -> None:
     if is_blank(partial):
         change.delete(record)
         return
-    message = AssistantMessage(text=partial, note="stopped")
+    message = AssistantMessage(text=kept_reply(partial), note="stopped")
     change.change_item(record, ItemResult(message))
 
 

@@ -65,6 +65,8 @@ class Facts:
     stopped: bool = False
     waits: Sequence[Wait] = ()
     work: Sequence[Work] = ()
+    owed: bool = False
+    """Whether an answer is owed: with nothing under way, the system prompt waits for something."""
     readable: bool = True
     archived: bool = False
 
@@ -132,4 +134,6 @@ def _at_rest(facts: Facts) -> Status:
     if facts.waits:
         first = min(facts.waits, key=lambda wait: wait.since)
         return Status("waiting", first.since, first.words)
+    if facts.owed:
+        return Status("waiting", facts.updated, "Something is missing before the agent can answer.")
     return Status("stopped" if facts.stopped else "idle", facts.updated)

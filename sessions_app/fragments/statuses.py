@@ -25,6 +25,7 @@ def status_of(session: StoredSession, open: Open) -> Status:
         blocked_code=session.blocked_code,
         blocked_reason=session.blocked_reason,
         stopped=session.stopped,
+        owed=session.owed_seq > session.answered_seq,
         # A call waits for what hangs under it, and a message for its model: neither is a wait of its own.
         waits=[_wait(item) for item in waiting if not item.type.startswith("@platform/")],
         work=[_work(effect, labels.get(effect.owner_item, "")) for effect in open.effects],

@@ -362,4 +362,20 @@ class Migration(migrations.Migration):
             model_name="storedeffect",
             constraint=models.UniqueConstraint(fields=("session", "effect_id"), name="one_effect_per_id"),
         ),
+        migrations.AddIndex(
+            model_name="storedeffect",
+            index=models.Index(fields=["session", "owner_item"], name="effects_of_item"),
+        ),
+        migrations.AddIndex(
+            model_name="storedevent",
+            index=models.Index(condition=models.Q(("status", "failed")), fields=["session"], name="events_failed"),
+        ),
+        migrations.AddIndex(
+            model_name="storedevent",
+            index=models.Index(
+                condition=models.Q(("item_id", ""), _negated=True),
+                fields=["session", "item_id"],
+                name="events_of_item",
+            ),
+        ),
     ]

@@ -10,7 +10,14 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 
 from sessions_app.core.events import OUTSIDE
-from sessions_app.core.platform import AssistantMessage, ToolCall, UserMessage
+from sessions_app.core.platform import (
+    AssistantMessage,
+    EffectHasEnded,
+    ModelResponded,
+    ToolCall,
+    ToolFinished,
+    UserMessage,
+)
 from sessions_app.core.turn import MAY_BE_TRIED_AGAIN
 from sessions_app.models import StoredEffect, StoredEvent, StoredItem, StoredSession
 from sessions_app.reading.sessions import Open, open_of
@@ -97,6 +104,9 @@ def _has_failed(row: StoredItem) -> bool:
     return bool(row.closed_reason) or row.closed in MAY_BE_TRIED_AGAIN
 
 
+OUTCOMES = tuple(event.type_name() for event in (ModelResponded, ToolFinished, EffectHasEnded))
+
+
 def _children(session_pk: int, messages: Sequence[str]) -> dict[str, list[StoredItem]]:
     """Return what hangs under assistant messages, two levels deep, in order."""
     children: dict[str, list[StoredItem]] = defaultdict(list)
@@ -127,6 +137,8 @@ def _failed(session_pk: int) -> list[StoredEvent]:
     """Return the latest failed events that nobody has tried again."""
     retried = StoredEvent.objects.filter(session_id=session_pk, retry_of=OuterRef("seq"))
     failed = StoredEvent.objects.filter(~Exists(retried), session_id=session_pk, status=StoredEvent.Status.FAILED)
+    # An outcome that could not be applied has failed its effect; there is nothing a person could send again.
+    failed = failed.exclude(type__in=OUTCOMES)
     return list(failed.defer("delta", "reason").order_by("-seq")[:FAILED_SHOWN])[::-1]
 
 

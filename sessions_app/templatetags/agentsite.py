@@ -65,7 +65,7 @@ def moment(time: datetime | None, form: str = "clock") -> str:
         return ""
     utc = time.astimezone(UTC)
     text = f"{utc:%H:%M} UTC" if form == "clock" else f"{utc:%-d %b %Y, %H:%M} UTC"
-    return format_html('<time datetime="{}" data-form="{}">{}</time>', _iso(utc), form, text)
+    return format_html('<time datetime="{}">{}</time>', _iso(utc), text)
 
 
 @register.simple_tag

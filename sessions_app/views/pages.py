@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,11 +12,12 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from sessions_app import engine, reading
-from sessions_app.core.errors import EventRejected
+from sessions_app.core.errors import EventRejected, HandlerError
 from sessions_app.core.status import Status
 from sessions_app.forms import BoundForm, adjust_rows, bind, parse
 from sessions_app.forms.submission import FieldError
@@ -24,6 +26,8 @@ from sessions_app.fragments.agent_views import AgentView, agent_view, view_of_se
 from sessions_app.fragments.asking import new_key
 from sessions_app.models import StoredSession
 from sessions_app.registry import agents, get_agent
+
+logger = logging.getLogger(__name__)
 
 SHOWN_AT_MOST = reading.WINDOW_AT_MOST
 FRAME_SEQ = "X-Agentsite-Seq"
@@ -71,6 +75,10 @@ def _start(request: HttpRequest, agent: Any) -> HttpResponse:
         except EventRejected as rejection:
             errors = rejection.errors or (((), rejection.message),)
             status = STATUS_OF[rejection.code]
+        except HandlerError:
+            logger.exception("an agent could not start a session", extra={"agent": agent.name})
+            errors = (((), _("This agent could not start. The fault is in its code; its author finds it in the log.")),)
+            status = 500
     form = bind(agent.args_type(), prefix="start", posted=request.POST, errors=errors)
     return _start_form(request, agent, form, status)
 

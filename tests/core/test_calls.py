@@ -9,7 +9,7 @@ import pytest
 from sessions_app.core.change import EFFECTS_PER_EVENT
 from sessions_app.core.errors import HandlerError
 from sessions_app.core.language_model import ModelResponse
-from sessions_app.core.messages import TextPart, ToolCallPart, ToolResultPart
+from sessions_app.core.messages import ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from sessions_app.core.platform import (
     AssistantMessage,
     GenerateResponse,
@@ -550,8 +550,20 @@ def test_a_result_that_breaks_a_rule_is_a_tool_error_that_names_it(result: Any, 
     assert session.answer == "Sorry."
 
 
-def test_a_reply_too_large_to_store_is_a_failed_request() -> None:
-    session = asked(ModelResponse(parts=(TextPart(text="x" * 300_000),)), "Short.")
+@pytest.mark.parametrize("character", ["x", "é", '"', "\n.", "\x01.", "👍🏽"])
+def test_a_reply_longer_than_can_be_stored_is_shortened_with_a_note(character: str) -> None:
+    session = asked(character * 300_000)
+    assert session.answer.startswith(character * 10_000)
+    assert session.answer.endswith("bytes shown.)")
+    session = lab()
+    session.say("Go")
+    session.stop(character * 300_000)
+    assert session.answer.endswith("bytes shown.)")
+
+
+def test_a_reply_that_cannot_be_stored_at_all_is_a_failed_request() -> None:
+    endless = ReasoningPart(text="x" * 300_000)
+    session = asked(ModelResponse(parts=(endless, TextPart(text="So."))), "Short.")
     assert session.memory.session.blocked_code == "failed"
     assert session.effects == []
     session.dispatch(Retry())

@@ -15,8 +15,8 @@ SETTINGS = Configuration()
 
 ROWS = {
     "payload of a person's event, a message included": f"{SETTINGS.PAYLOAD_LIMIT // 1024} KB",
-    "payload of an event from an effect or tool": f"{SETTINGS.EFFECT_PAYLOAD_LIMIT // 1024} KB",
-    "data of one item, one effect or the agent state": f"{change.ITEM_LIMIT // 1024} KB",
+    "payload of an event that an effect sends": f"{SETTINGS.EFFECT_PAYLOAD_LIMIT // 1024} KB",
+    "data of one item, effect, agent state, or event that is returned": f"{change.ITEM_LIMIT // 1024} KB",
     "one tool result in a model request": f"{request.RESULT_LIMIT // 1024} KB",
     "nesting of JSON": f"{canonical.MAX_DEPTH} levels",
     "whole numbers": f"{canonical.MAX_INTEGER.bit_length() + 1} bits",
@@ -26,6 +26,8 @@ ROWS = {
     "model requests in a row without a person": str(turn.REQUEST_LIMIT),
     "replies in a row cut by the output limit": str(outcomes.CUT_TRIES),
     "session title": f"{author.TITLE_LENGTH} characters",
+    "text of one reply": f"{change.REPLY_LIMIT // 1024} KB",
+    "label of a pending item": f"{change.LABEL_LENGTH} characters",
     "deadline, over all attempts": f"{MODEL_POLICY.timeout:g} s | {TOOL_TIMEOUT:g} s | {Policy().timeout:g} s",
     "retries after an error": f"{MODEL_POLICY.retries}, transient faults only | 0 | {Policy().retries}",
     "attempts lost with their worker": f"{MODEL_POLICY.losses} | 3 | {Policy().losses}",

@@ -102,7 +102,7 @@ def test_the_outcome_of_an_attempt_that_was_given_up_changes_nothing(launched: S
     assert not leases.report(late, "@platform/effect-ended", {"effect_id": "2_0", "outcome": "failed"})
     claim(effect)
     assert not leases.report(late, "@platform/effect-ended", {"effect_id": "2_0", "outcome": "failed"})
-    assert engine.end_effect(effect, "failed", "late", attempt=late.attempt) is None
+    assert engine.end_effect(effect, "failed", "late") is None
     assert engine.apply_result(effect) is None
     assert outcomes(launched) == [("", 2, "The worker stopped; another takes over.")]
     lose(effect)
@@ -195,3 +195,13 @@ def test_a_running_effect_holds_no_connection(launched: StoredSession, pump: Pum
     assert (effect.status, effect.attempt) == (StoredEffect.Status.RUNNING, 1)
     gate.opened.set()
     pump()
+
+
+def test_what_has_moved_on_since_it_was_read_is_left_alone(launched: StoredSession, pump: Pump) -> None:
+    claimed = claim(only_effect(launched))
+    stale = only_effect(launched)
+    assert engine.end_effect(stale, "failed", "The worker was lost.", lost=True) is None  # Its lease still runs.
+    assert leases.report(claimed, "@platform/effect-ended", {"effect_id": stale.effect_id, "outcome": "done"})
+    assert engine.end_effect(stale, "timed out", "It took too long.") is None  # Its result was saved meanwhile.
+    assert engine.apply_result(stale) is not None
+    assert [outcome for outcome, _, _ in outcomes(launched)] == ["done"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -61,15 +60,27 @@ def test_a_model_that_wants_to_end_the_process_does_not(talk: StoredSession, ann
 def test_what_a_provider_says_of_a_fault_is_made_storable(
     talk: StoredSession, ann: Sender, pump: Pump, script: Any
 ) -> None:
-    passing = Terminated(reason="overloaded", message="a\x00b", retryable=True, retry_after=1e15)
+    passing = Terminated(reason="overloaded", message="a\x00b", retryable=True)
     script(ModelResponse(status=passing), ModelResponse(status=Terminated(reason="error", message="c\x00d")))
     ask(talk, ann)
     pump.until(lambda: only_effect(talk).attempt == 1 and only_effect(talk).status == "pending")
     waiting = only_effect(talk)
-    assert (waiting.message, waiting.due_at <= waiting.deadline + timedelta(seconds=60)) == ("a\ufffdb", True)
+    assert (waiting.message, waiting.due_at < waiting.deadline) == ("a\ufffdb", True)
     pump()
     talk.refresh_from_db()
     assert (talk.blocked_code, talk.blocked_reason) == ("error", "c\ufffdd")
+
+
+@pytest.mark.parametrize("seconds", [900.0, 1e15])
+def test_a_pause_beyond_the_deadline_ends_the_request_with_its_reason(
+    talk: StoredSession, ann: Sender, pump: Pump, script: Any, seconds: float
+) -> None:
+    busy = Terminated(reason="rate_limited", message="Too many requests.", retryable=True, retry_after=seconds)
+    script(ModelResponse(status=busy))
+    ask(talk, ann)
+    pump()
+    talk.refresh_from_db()
+    assert (talk.blocked_code, talk.blocked_reason) == ("rate_limited", "Too many requests.")
 
 
 def test_a_response_that_cannot_be_stored_blocks_with_the_reason(

@@ -35,8 +35,9 @@ def test_a_deadline_passes_whatever_became_of_the_worker(counter: StoredSession,
     for effect in (waiting, running, saved):
         overdue(effect)
     sweeper.sweep()
+    alone = ("timed out", "No worker was free for it for 300 s.")
     late = ("timed out", "It took longer than 300 s.")
-    assert [outcome(effect) for effect in (waiting, running, saved)] == [late, late, ("done", "")]
+    assert [outcome(effect) for effect in (waiting, running, saved)] == [alone, late, ("done", "")]
     assert gate.begun == {}
 
 

@@ -1,7 +1,8 @@
 """An agent whose effects leave a line in a file each time they begin, so that a test can count how often they ran.
 
 “append 6” asks for six lines by effects that may run again after a lost worker, “append 6 once” for six that may
-not. The file is named by LEDGER; PAUSE says how many seconds an effect takes after it has written.
+not, “append 6 ask” for six and an answer to a question. The file is named by LEDGER; PAUSE says how many seconds an
+effect takes after it has written.
 """
 
 import asyncio
@@ -26,7 +27,9 @@ from sessions_app.sdk import (
     ToolCallPart,
     ToolContext,
     ToolResult,
+    ToolResultPart,
 )
+from tools_app.tools.ask_user import AskUser
 
 
 class LineWritten(ContextItemEvent, type="line-written", private=True):
@@ -79,12 +82,15 @@ class AppendOnce(Tool, name="append_once"):
 
 
 def answer(request: ModelRequest) -> str | ModelResponse:
-    last = request.messages[-1].parts[-1]
-    if not isinstance(last, TextPart):
-        return "All lines are written."
-    _, count, *once = last.text.split()
-    call = ToolCallPart(id="", name="append_once" if once else "append", arguments="{}")
-    return ModelResponse(parts=(TextPart(text="Writing."), *[call] * int(count)))
+    results = [part.text for part in request.messages[-1].parts if isinstance(part, ToolResultPart)]
+    if results:
+        return f"Results: {', '.join(results)}"
+    said = request.messages[-1].text.split()
+    call = ToolCallPart(id="", name="append_once" if "once" in said else "append", arguments="{}")
+    calls = [call] * int(said[1])
+    if "ask" in said:
+        calls.append(ToolCallPart(id="", name="ask_user", arguments='{"question": "Which city?"}'))
+    return ModelResponse(parts=(TextPart(text="Writing."), *calls))
 
 
 class LedgerAgent(Agent, name="ledger"):
@@ -92,4 +98,4 @@ class LedgerAgent(Agent, name="ledger"):
 
     system_prompt = "Write lines."
     model = ScriptedModel(answer)
-    tools = (Append, AppendOnce)
+    tools = (Append, AppendOnce, AskUser)

@@ -31,7 +31,7 @@ def migrate() -> None:
 
 
 @function
-def add_user(name: str, password: str = "") -> int:
+def add_user(name: str, password: str) -> int:
     user, _ = get_user_model().objects.get_or_create(username=name)
     user.set_password(password)
     user.save()

@@ -17,6 +17,7 @@ from tests.processes import ROOT, ServerProcess, bare_environment
 
 FAST = "tests.process.settings_fast"
 KEY = "only for tests, and long enough for Django's checks to be content with it"
+PASSWORD = "correct horse battery staple"
 LEASE = 2.0
 SWEEP = 0.3
 
@@ -130,7 +131,7 @@ class Site:
         self.driver = Driver(self.environment, data_dir / f"{self._name('driver')}.log")
         try:
             self.driver.call("migrate")
-            self.driver.call("add_user", name="ann")
+            self.driver.call("add_user", name="ann", password=PASSWORD)
         except BaseException:
             self.driver.close()
             raise
@@ -141,7 +142,7 @@ class Site:
         return bare_environment() | self.variables
 
     def apart(self, **variables: str) -> "Site":
-        """The same site, seen with other variables."""
+        """The same data, with other variables."""
         return Site(self.data_dir, **self.variables | variables)
 
     def _name(self, kind: str) -> str:

@@ -4,13 +4,14 @@ import re
 import shlex
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from socket import create_server
 
 import pytest
 
 from tests.process.people import Person
-from tests.process.sites import FAST, Site, is_worker
+from tests.process.sites import FAST, PASSWORD, Site, is_worker
 from tests.processes import ROOT, RUNNING, WORKER_READY, ServerProcess
 from tests.services import shared_services
 
@@ -22,7 +23,6 @@ LINES = [shlex.split(line) for block in BLOCK.findall(PAGE) for line in block.sp
 EXPORTS = [tuple(line[1].split("=", 1)) for line in LINES if line[0] == "export"]
 COMMANDS = [line for line in LINES if line[0] == "./run"]
 HOST = "agents.example.org"
-PASSWORD = "correct horse battery staple"
 
 
 def test_the_page_shows_nothing_but_variables_and_commands():
@@ -82,8 +82,9 @@ def test_the_site_of_the_page_outlives_a_web_process_and_a_worker(tmp_path):
             server_process(command, f"{command[1]}-{number}", tmp_path, site.variables)
             for number, command in enumerate(servers)
         ]
-        for process in processes:
-            stack.enter_context(process)
+        with ThreadPoolExecutor() as starting:
+            for process in starting.map(ServerProcess.start, processes):
+                stack.enter_context(process)
         web, other_web, *workers = processes
 
         bea = Person(web, https_host=HOST)
