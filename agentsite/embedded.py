@@ -49,7 +49,7 @@ def begin_to_stop(worker: WorkController) -> Deferred[None]:
         try:
             stop(worker)
         finally:
-            reactor.callFromThread(stopped.callback, None)  # type: ignore[attr-defined]  # as below
+            reactor.callFromThread(stopped.callback, None)
 
     threading.Thread(target=work, name="embedded-worker-stop").start()
     return stopped

@@ -53,7 +53,7 @@ def test_a_worker_without_a_broker_is_refused():
 
 @pytest.mark.parametrize("command", [("web",), ("manage", "check")])
 def test_a_missing_setting_is_told_without_a_traceback(command, tmp_path):
-    result = run(*command, AGENTSITE_DATA_DIR=str(tmp_path))
+    result = run(*command, AGENTSITE_DATA_DIR=str(tmp_path), AGENTSITE_DEBUG="0")
     assert result.returncode == 1
     assert "Agentsite is not configured: AGENTSITE_SECRET_KEY is not set." in result.stderr
     assert "Traceback" not in result.stderr
@@ -145,3 +145,8 @@ def test_two_web_processes_and_a_worker_share_postgresql_and_redis(tmp_path, red
             assert crew.terminate() == 0
             assert "Traceback" not in crew.log
         assert one.interrupt() == two.terminate() == 0
+
+
+def test_manage_acts_on_the_local_site_and_says_so(tmp_path):
+    result = run("manage", "check", AGENTSITE_DATA_DIR=str(tmp_path))
+    assert (result.returncode, result.stderr.count("the site that ./run serves")) == (0, 1)

@@ -40,6 +40,8 @@ def person_spoke(change: Change) -> None:
 def handle_stop(change: Change, event: Stop) -> None:
     """End everything that runs and leave a history that the next request can use."""
     draft = change.draft
+    if not (draft.open_effects() or draft.session.owes_answer or any(item.parent for item in draft.open_items())):
+        return  # It came to its end a moment before: there was nothing to stop.
     request = draft.session.request
     placeholder = next((e.owner for e in draft.open_effects() if e.id == request), "")
     cancelled_owners = {effect.owner for effect in draft.open_effects()}

@@ -67,3 +67,17 @@ def test_a_search_that_runs_while_the_one_process_is_stopped_goes_on_as_soon_as_
         site.wait(session, lambda look: look.question)
         [search] = site.look(session).effects_of("search-flights")
         assert (search["outcome"], search["attempt"], search["losses"]) == ("done", 2, 0)
+
+
+def test_what_ends_soon_after_the_order_to_stop_keeps_its_result(ledger):
+    with site_with(ledger, pause="0.7") as site, site.serve() as server:
+        session = site.start("ledger")
+        site.say(session, "append 2 once")
+        site.wait(session, lambda _: ledger.exists() and len(ledger.read_text().split()) == 2)
+        assert server.terminate() == 0
+        assert "Traceback" not in server.log
+        lines = site.look(session).effects_of("write-line-once")
+        assert [effect["outcome"] for effect in lines] == ["done", "done"]
+        server.start()
+        site.wait(session, lambda look: look.at_rest)
+        assert site.check(session).answer == "Results: Written., Written."

@@ -256,7 +256,7 @@ async def test_another_models_calls_are_reported_plainly() -> None:
         results(result("1_0_0", "Sun")),
     ]
     response = await demo().generate_response(request(*messages))
-    assert text_of(response) == "weather returned: Sun"
+    assert text_of(response).startswith("weather returned: Sun\n\nThe demo model ends here.")
 
 
 @pytest.mark.parametrize(
@@ -292,3 +292,19 @@ def test_numbered_lines_are_options() -> None:
     assert [option.price for option in listed] == [5, None]
     assert chosen("cheapest", [Option(2, "Two")]) == []
     assert chosen("last", []) == []
+
+
+async def test_an_agent_without_an_example_sees_its_first_free_tool_used() -> None:
+    schema = {"type": "object", "properties": {"what": {"type": "string"}}}
+    needs_more = ToolSpecification(name="find", description="Find.", parameters={**schema, "required": ["what"]})
+    free = ToolSpecification(name="ask_city", description="Ask.", parameters=schema)
+    response = await demo().generate_response(request("What should I see?", tools=(needs_more, free)))
+    (made,) = calls_of(response)
+    assert (made.name, made.arguments) == ("ask_city", "{}")
+
+
+async def test_a_failed_search_is_told_without_the_platforms_frame() -> None:
+    talk = Talk()
+    await talk.say("Find flights to Tokyo")
+    await talk.give("!(flight search: failed. FlightServiceDown: The flight service did not answer.)")
+    assert "did not work: The flight service did not answer. Nothing was booked." in talk.said

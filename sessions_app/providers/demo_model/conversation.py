@@ -32,13 +32,14 @@ class Conversation:
     """What is new since the model last spoke, and the results it has seen before.
 
     `said` is the user's new text, `arrived` the new results in call order, `earlier` the results of each earlier
-    round, newest round first, and `offered` the names of the tools on offer.
+    round, newest round first, `offered` the names of the tools on offer, and `ready` those that need no arguments.
     """
 
     said: str
     arrived: tuple[Outcome, ...] = ()
     earlier: tuple[tuple[Outcome, ...], ...] = ()
     offered: frozenset[str] = frozenset()
+    ready: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, request: ModelRequest) -> Conversation:
@@ -51,6 +52,7 @@ class Conversation:
             arrived=arrived,
             earlier=tuple(reversed([outcomes for outcomes in rounds if outcomes])),
             offered=frozenset(tool.name for tool in request.tools),
+            ready=tuple(tool.name for tool in request.tools if not tool.parameters.get("required")),
         )
 
 

@@ -39,14 +39,23 @@ def ask_me(conversation: Conversation) -> Reply | None:
     return Reply("Here is a question.", (Call("ask_user", {"question": WHAT}),))
 
 
+def try_a_tool(conversation: Conversation) -> Reply | None:
+    """An agent without an example of its own: use the first tool that can be used without knowing anything."""
+    if not conversation.ready:
+        return None
+    tool = conversation.ready[0]
+    return Reply(f"I will use {tool}.", (Call(tool),))
+
+
 def take_answers(conversation: Conversation, answers: Sequence[Outcome]) -> Reply:
     """Answers to questions: the example that asked goes on, any other answer is repeated."""
     return joined([flights.take_answer(conversation, answer) or _repeat(answer) for answer in answers])
 
 
 def report_any(conversation: Conversation, outcomes: Sequence[Outcome]) -> Reply:
-    """Results of tools that no example uses; another model made the calls."""
-    return Reply("\n\n".join(f"{outcome.tool} returned: {outcome.text}" for outcome in outcomes))
+    """Results of tools that no example uses."""
+    results = "\n\n".join(f"{outcome.tool} returned: {outcome.text}" for outcome in outcomes)
+    return Reply(f"{results}\n\nThe demo model ends here. A real model would go on: set ANTHROPIC_API_KEY and restart.")
 
 
 def introduce(conversation: Conversation) -> Reply:
@@ -69,5 +78,6 @@ MESSAGE_RULES: tuple[MessageRule, ...] = (
     flights.choose,
     flights.ask_where,
     ask_me,
+    try_a_tool,
 )
 RESULT_RULES: dict[str, ResultRule] = {"find_flights": flights.report, "ask_user": take_answers}
