@@ -35,6 +35,7 @@ from .core.language_model import (
     Usage,
 )
 from .core.messages import Message, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, UserMessagePart
+from .core.platform import UserMessage
 from .core.tools import Tool, ToolContext, ToolResult
 
 __all__ = [
@@ -77,6 +78,7 @@ __all__ = [
     "ToolResultPart",
     "ToolSpecification",
     "Usage",
+    "UserMessage",
     "UserMessagePart",
     "add_context_item",
     "delete_context_item",

@@ -7,7 +7,6 @@ with it, the scripted model of the tests refuses by it, and property tests hold 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -15,11 +14,11 @@ from itertools import pairwise
 from ..core.canonical import clean_text
 from ..core.language_model import ModelRequest, ModelResponse, Terminated, ToolSpecification
 from ..core.messages import Message, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from ..core.text import is_blank
 from ..core.tools import TOOL_NAME
 from .turns import in_turns
 
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_NOT_INK = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 
 
 def provider_faults(request: ModelRequest) -> list[str]:
@@ -41,11 +40,6 @@ def refusal_of(request: ModelRequest, model: str) -> ModelResponse | None:
         return None
     message = f"The request was not sent, because {model} would refuse it: {' '.join(faults)}"
     return ModelResponse(status=Terminated(reason="invalid_request", message=message), model=model)
-
-
-def is_blank(text: str) -> bool:
-    """Whether a text shows nothing: empty, or only spaces, controls and zero-width characters."""
-    return all(unicodedata.category(character) in _NOT_INK for character in text)
 
 
 def _order_faults(turns: Sequence[Message]) -> Iterator[str]:

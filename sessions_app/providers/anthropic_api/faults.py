@@ -9,7 +9,7 @@ from typing import Literal
 
 from ...core.language_model import Completed, Terminated, TerminationReason
 from ...core.messages import AssistantPart, TextPart, ToolCallPart
-from ..strict import is_blank
+from ...core.text import is_blank
 from .reply import Reply
 
 NO_KEY = Terminated(
