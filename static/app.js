@@ -1,5 +1,5 @@
 // htmx posts and swaps; here is what it has no word for. The socket too: hx-ws 4.0.1 tells nobody its delay and cannot
-// reconnect at once, so no countdown, no "Reconnect now" and no `online` can be built on it, and a dead line stays dead.
+// reconnect at once, so no countdown, no "Reconnect now" and no `online` can be built on it.
 "use strict";
 
 const byId = (id) => document.getElementById(id);
@@ -91,6 +91,10 @@ on(document, "submit", (event) => {
   Object.keys(sessionStorage).filter((key) => key.startsWith("draft:")).forEach((key) => sessionStorage.removeItem(key));
 });
 
+// A key out of the browser's cache may be used up.
+const renew = (root) => each("[data-new]", (key) => (key.value = Date.now() + "-" + Math.random()), root);
+on(window, "pageshow", () => renew());
+
 // Scrolling: follow the end for a reader who is there.
 
 let following = true;
@@ -109,7 +113,8 @@ function isReading() {
 
 function showNewer() {
   const newer = byId("newer");
-  newer.hidden = following || !unseen;
+  if (atEnd()) unseen = 0;
+  newer.hidden = !unseen;
   newer.lastElementChild.textContent = unseen === 1 ? newer.dataset.one : newer.dataset.more.replace("{n}", unseen);
 }
 
@@ -123,7 +128,6 @@ function startScrolling() {
   if (!location.hash || location.hash === "#latest") toEnd();
   on(window, "scroll", () => {
     following = atEnd();
-    if (following) unseen = 0;
     showNewer();
   });
   on(byId("newer"), "click", () => {
@@ -133,7 +137,7 @@ function startScrolling() {
   new ResizeObserver(() => following && !isReading() && toEnd()).observe(document.querySelector(".dock"));
 }
 
-// Frames: upserts of parts of the page. One older than the page is left aside.
+// Frames: parts of the page. One older than the page is left aside.
 
 let seq = +main?.dataset.seq;
 let morph;
@@ -178,7 +182,7 @@ function beforeSwap(event) {
   const { ctx, tasks } = event.detail;
   const theirs = +(ctx.response?.headers.get("X-Agentsite-Seq") ?? ctx.seq ?? Infinity);
   if (theirs < seq) tasks.splice(0, tasks.length, ...tasks.filter((task) => /^(composer-key|kept-)/.test(task.target?.id)));
-  // The answer to a post brings no parts while the socket does.
+  // A post's answer brings no parts while the socket does.
   else if (theirs < Infinity && !ctx.request?.headers["X-Agentsite-Live"]) seq = theirs;
   for (const task of tasks)
     each(".stream", (fresh) => {
@@ -371,7 +375,7 @@ function tell(form, words) {
 
 function hold(form, isHeld, isSent = isHeld) {
   each("textarea", (box) => (box.readOnly = isHeld), form);
-  // What this page sends for a question, an answer or Skip, is not answered elsewhere.
+  // What this page sends for a question is not answered elsewhere.
   each(`form[data-item="${form.elements._item?.value}"]`, ({ dataset }) => (isSent ? (dataset.sent = 1) : delete dataset.sent));
 }
 
@@ -399,10 +403,10 @@ function startPosts() {
 }
 
 function answered(form, { status, headers }) {
-  const told = +headers.get("X-Agentsite-Seq");
-  const isSaid = told || headers.get("HX-Retarget");
-  if (status >= 400 && !isSaid) tell(form, say("sayRefused", { status }));
-  if (status >= 400 || !told) return;
+  const told = headers.get("X-Agentsite-Seq");
+  if (status >= 400 && !told && !headers.get("HX-Retarget")) tell(form, say("sayRefused", { status }));
+  if (status >= 400 || !+told) return;
+  renew(form);
   sessionStorage.removeItem(draftKey(form));
   const sheet = form.closest("details.action");
   if (sheet) {

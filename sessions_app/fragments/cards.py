@@ -61,6 +61,8 @@ def item_card(row: StoredItem, desk: Desk, *, call: StoredItem | None = None, ca
     is_open = row.render_status == "pending" and not row.closed
     state = _state(row, effect, asks=bool(events))
     arguments = _arguments(call) if call else ()
+    title = _title(row, data, state, asks=bool(events))
+    subject = _subject(arguments)
     return Card(
         id=row.item_id,
         type=row.type,
@@ -68,10 +70,10 @@ def item_card(row: StoredItem, desk: Desk, *, call: StoredItem | None = None, ca
         name=item_words(row.type),
         state=state,
         since=_since(row, effect, state),
-        title=_title(row, data, state, asks=bool(events)),
-        subject=_subject(arguments),
+        title=title,
+        subject="" if subject == title else subject,
         note=str(data.get("note") or ""),
-        reason=for_people(row.closed_reason),
+        reason=desk.viewer.reason(for_people(row.closed_reason)),
         closed=row.closed,
         settled=row.settled_at,
         fraction=row.render_fraction,
@@ -211,7 +213,9 @@ def _call_card(call: StoredItem, plain: Sequence[StoredItem], desk: Desk) -> Car
         since=effect.created_at if effect else call.created_at,
         title=f"{name}…" if state in ("queued", "running", "waiting") and not error else name,
         subject=_subject(arguments),
-        reason=for_people(texts[plain.index(error)].get("message", "") if error else call.closed_reason),
+        reason=desk.viewer.reason(
+            for_people(texts[plain.index(error)].get("message", "") if error else call.closed_reason)
+        ),
         closed=call.closed,
         settled=call.settled_at,
         **_attempts(effect),

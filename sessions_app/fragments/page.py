@@ -18,7 +18,7 @@ from sessions_app.fragments.card import FailedEvent
 from sessions_app.fragments.cards import Desk
 from sessions_app.fragments.entries import Entry, make_entry
 from sessions_app.fragments.people import Viewer
-from sessions_app.fragments.statuses import status_of
+from sessions_app.fragments.statuses import public_events, status_of
 from sessions_app.fragments.wording import for_people
 from sessions_app.models import StoredSession
 from sessions_app.reading import WINDOW, Transcript
@@ -158,6 +158,11 @@ class SessionPage:
     def asks_to_go_on(self) -> bool:
         """Whether generation is blocked by a question rather than a failure."""
         return self.session.blocked_code in ASKS
+
+    @cached_property
+    def question_id(self) -> str:
+        """The open question that waits longest, which a message behind it waits for too."""
+        return next((item.item_id for item in self.transcript.open.items if public_events(item.type)), "")
 
     @property
     def can_retry(self) -> bool:

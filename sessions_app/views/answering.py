@@ -7,12 +7,13 @@ Without it, a redirect to the page, or the whole page with what was wrong and ev
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import escape
+from django.utils.html import escape, format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
@@ -24,10 +25,13 @@ from sessions_app.fragments import Frame, Kept, Part, SessionPage, Viewer
 from sessions_app.fragments.asking import EventForm, new_key
 from sessions_app.fragments.wording import as_words
 from sessions_app.models import StoredSession
+from sessions_app.templatetags.agentsite import moment
 from sessions_app.views.pages import STATUS_OF, draw_page, frame_response, frame_since, session_or_404
 from sessions_app.views.posting import Posting, dispatch, read_posting
 
 RETRY_AFTER_SECONDS = "2"
+KEY_TAKEN = "Another event was sent with this key before."
+"""How the engine begins its refusal of a key that is used up, as a page out of a browser's cache may send it."""
 
 
 @require_POST
@@ -53,9 +57,12 @@ def accepted(posting: Posting, seq: int) -> HttpResponse:
         return HttpResponseRedirect(f"{reverse('session', args=[posting.session.key.hex])}#latest", status=303)
     parts = []
     if posting.is_message:
-        key = render_to_string("sessions/fragments/composer_key.html", {"key": new_key()})
-        parts = [Part("#composer-key", "outerHTML", key)]
+        parts = [_composer_key(new_key())]
     return _news(posting, parts, seq)
+
+
+def _composer_key(key: str) -> Part:
+    return Part("#composer-key", "outerHTML", render_to_string("sessions/fragments/composer_key.html", {"key": key}))
 
 
 def _news(posting: Posting, parts: Sequence[Part], seq: int = 0, status: int = 200) -> HttpResponse:
@@ -78,11 +85,14 @@ def _again(posting: Posting) -> StoredSession:
 def refused(request: HttpRequest, session: StoredSession, rejection: EventRejected) -> HttpResponse:
     """Say why an event was refused, where it was sent from, with everything that was typed."""
     posting = read_posting_again(request, session)
+    if rejection.message.startswith(KEY_TAKEN):
+        rejection = EventRejected("invalid", _("This was not sent. Try again."))
+        posting = with_new_key(posting)
     status = STATUS_OF[rejection.code]
     form = posting.form(rejection.errors or (((), rejection.message),))
     if rejection.code == "conflict" and posting.item is not None and form is not None:
         response = show_answered(posting, rejection)
-    elif rejection.code == "invalid" and form is not None:
+    elif rejection.code == "invalid" and form is not None and not form.is_button:
         response = show_form_again(posting, form, status)
     else:
         response = show_message(posting, _first_words(rejection), status)
@@ -97,6 +107,13 @@ def read_posting_again(request: HttpRequest, session: StoredSession) -> Posting:
         return read_posting(request, session)
     except EventRejected:
         return Posting(request, session, request.POST, "", "", None, None)
+
+
+def with_new_key(posting: Posting) -> Posting:
+    """Return what was posted, to be sent again as something new."""
+    data = posting.data.copy()
+    data["_key"] = new_key()
+    return replace(posting, data=data)
 
 
 def _first_words(rejection: EventRejected) -> str:
@@ -129,9 +146,10 @@ def _who_was_first(viewer: Viewer, rejection: EventRejected) -> str:
     details = rejection.details
     if not details.get("when"):
         return rejection.message
-    time = f"{details['when']:%H:%M} UTC"
     who = str(details.get("who") or _("Somebody else"))
-    return _("{who} answered this at {time}.").format(who=who, time=time)
+    if who == viewer.name:
+        who = _("You")
+    return format_html(_("{who} answered this at {time}."), who=who, time=moment(details["when"]))
 
 
 def _what(rejection: EventRejected) -> str:
@@ -142,7 +160,8 @@ def _what(rejection: EventRejected) -> str:
 def show_message(posting: Posting, message: str, status: int) -> HttpResponse:
     """Say it beside the form it was sent from. What was typed stays where it is."""
     if posting.by_htmx:
-        response = HttpResponse(escape(message), status=status)
+        key = _composer_key(posting.data.get("_key", "")) if posting.is_message else ""
+        response = HttpResponse(f"{escape(message)}{key}", status=status)
         response["HX-Reswap"] = "innerHTML"
         response["HX-Retarget"] = "find .form-error"
         return response

@@ -6,10 +6,10 @@ import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, WebSocketRoute, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, WebSocketRoute, expect, sync_playwright
 
 from tests.processes import ROOT, ServerProcess, serve
 from tests.services import find_browser
@@ -312,6 +312,98 @@ def test_a_signed_out_page_says_so_and_keeps_the_draft(visitor: Visitor) -> None
     page.get_by_role("link", name="Sign in again").click()
     page.get_by_role("button", name="Continue as demo user").click()
     expect(live(page).locator("#message")).to_have_value("keep me")
+
+
+def test_back_and_again_starts_and_sends_something_new(visitor: Visitor, server: ServerProcess) -> None:
+    page = visitor.start()
+    first = page.url
+    say(page, "one")
+    expect(answer(page)).to_contain_text("Noted: one")
+    page.goto(f"{server.url}/sessions/")
+    page.go_back()
+    say(live(page), "two")
+    expect(answer(page)).to_contain_text("Noted: two")
+    expect(page.locator(".bubble")).to_have_text(["one", "two"])
+    page.goto(f"{server.url}/a/w-show/")
+    starts = []
+    for _ in range(2):
+        page.get_by_label("City").fill("Oslo")
+        page.get_by_role("button", name="Start session").dblclick()
+        page.wait_for_url(re.compile("/s/"))
+        starts.append(live(page).url)
+        page.go_back()
+        page.wait_for_url(re.compile("/a/"))
+    assert len({first, *starts}) == 3
+
+
+def test_a_key_that_is_used_up_costs_one_more_press(visitor: Visitor) -> None:
+    page = visitor.start()
+    old = page.locator("#composer-key").input_value()
+    say(page, "one")
+    expect(answer(page)).to_contain_text("Noted: one")
+    page.locator("#composer-key").evaluate("(field, old) => { field.value = old; }", old)
+    say(page, "two")
+    expect(page.locator("#composer-error")).to_have_text("This was not sent. Try again.")
+    expect(page.locator("#message")).to_have_value("two")
+    page.locator("#message").press("Enter")
+    expect(answer(page)).to_contain_text("Noted: two")
+
+
+def test_the_second_of_two_answers_at_once_keeps_its_text(visitor: Visitor) -> None:
+    page = visitor.start()
+    say(page, "ask me")
+    expect(page.locator(".card-asking")).to_have_count(2)
+    second = live(visitor.page(page.url))
+    second.get_by_label("Reason").fill("No, mine")
+
+    def late(route: Route) -> None:
+        page.get_by_role("button", name="Approve").click()
+        expect(second.locator(".card-answered")).to_be_visible()
+        route.continue_()
+
+    second.route(re.compile("/events/"), late)
+    second.get_by_role("button", name="Decline").click()
+    expect(second.locator(".kept textarea")).to_have_value("No, mine")
+    expect(second.locator(".kept").first).to_contain_text("You answered this at")
+    expect(second.locator(".kept time[title]")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_a_lost_connection_shows_wherever_one_reads(
+    browser: Browser, server: ServerProcess, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    visitor = Visitor(browser, server, viewport={"width": width, "height": 500}, color_scheme=scheme)
+    page = visitor.start()
+    say(page, "\n".join(map(str, range(60))))
+    expect(answer(page)).to_contain_text("Noted")
+    visitor.context.set_offline(True)
+    banner = page.locator("#connection")
+    for place in (0, 400, 99_999):
+        page.evaluate("place => scrollTo(0, place)", place)
+        expect(banner).to_be_in_viewport(ratio=1)
+        expect(page.locator(".status")).to_be_in_viewport(ratio=1)
+        assert banner.evaluate(
+            "it => { const box = it.getBoundingClientRect();"
+            " return it.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)); }"
+        )
+    visitor.context.close()
+
+
+def test_what_arrives_while_an_answer_is_written_is_counted(visitor: Visitor) -> None:
+    page = visitor.start()
+    say(page, "ask me")
+    expect(page.locator(".card-asking")).to_have_count(2)
+    # All of it is on the screen, so the page follows; then what is written would move away.
+    page.set_viewport_size({"width": 1200, "height": 1800})
+    page.get_by_label("Reason").focus()
+    second = live(visitor.page(page.url))
+    say(second, "\n".join(map(str, range(80))))
+    expect(page.locator(".bubble")).to_have_count(2)
+    expect(page.get_by_label("Reason")).to_be_in_viewport()
+    expect(page.locator("#newer")).to_contain_text("1 new below")
+    page.locator("#newer").click()
+    expect(page.locator("#newer")).to_be_hidden()
 
 
 def test_keys(visitor: Visitor) -> None:

@@ -108,7 +108,8 @@ def test_rows_are_added_to_the_start_form_without_script(page: Client) -> None:
 def test_an_empty_session_offers_three_examples(page: Client, session: StoredSession) -> None:
     html = show(page, session)
     assert html.count('class="example"') == 3
-    assert "Show 1.2" in html
+    assert "1.2" not in html
+    assert " event</span>" not in html
     assert "test model" in html
 
 

@@ -193,7 +193,7 @@ def test_who_comes_second_sees_who_was_first_and_keeps_the_text(asked: Desk, liv
     html = response.content.decode()
     assert response.status_code == 409
     assert f'hx-target="#kept-{decision.item_id}"' in html
-    assert re.search(r"ann answered this at \d\d:\d\d UTC\.\s+Too far", html)
+    assert re.search(r"You answered this at <time [^>]+>\d\d:\d\d UTC</time>\.\s+Too far", html)
     assert "My &lt;b&gt;own&lt;/b&gt; reason" in html
     assert asked.events("w-declined").count() == 1
     assert ("Answered by you" in html) is not live
@@ -211,7 +211,39 @@ def test_who_comes_second_without_script_sees_it_on_the_page(asked: Desk) -> Non
 
 def test_a_question_can_be_skipped(asked: Desk) -> None:
     asked.answer(asked.item("w-guest-form"), "@platform/skip", _key="s")
-    assert "Skipped by ann." in asked.show()
+    assert "Skipped by you." in asked.show()
+
+
+def test_a_skipped_question_says_its_words_once(asked: Desk) -> None:
+    asked.answer(asked.item("w-decision"), "@platform/skip", _key="s")
+    # What the call asked for stays in its details.
+    card = asked.show().partition('class="card-title"')[2].partition("</div>")[0]
+    assert card.count("Go?") == 1
+
+
+def test_a_message_behind_a_question_names_the_question(asked: Desk) -> None:
+    link = f'<a href="#item-{asked.item("w-decision").item_id}">your answer above</a>.'
+    asked.send({"_type": MESSAGE, "text": "More"}, **HTMX)
+    assert f"1 message waits for {link}" in asked.show()
+    asked.send({"_type": MESSAGE, "text": "And more"}, **HTMX)
+    assert f"2 messages wait for {link}" in asked.show()
+
+
+def test_a_key_that_is_used_up_is_replaced(desk: Desk) -> None:
+    assert desk.send({"_type": MESSAGE, "text": "One", "_key": "old"}, **HTMX).status_code == 200
+    response = desk.send({"_type": MESSAGE, "text": "Two", "_key": "old"}, **HTMX)
+    html = response.content.decode()
+    assert response.status_code == 422
+    assert html.startswith("This was not sent. Try again.")
+    key = re.search(r'id="composer-key" name="_key" value="([^"]+)"', html)
+    assert key
+    assert key[1] != "old"
+    assert desk.send({"_type": MESSAGE, "text": "Two", "_key": key[1]}, **HTMX).status_code == 200
+    action = {"_type": "w-confirmed", "title": "Lunch", "start": "2030-01-01T12:00", "_key": "old"}
+    html = desk.send(action, **HTMX).content.decode()
+    assert "This was not sent. Try again." in html
+    assert 'value="Lunch"' in html
+    assert 'name="_key" value="old"' not in html
 
 
 def test_a_session_event_is_an_action(desk: Desk) -> None:
@@ -253,7 +285,7 @@ def test_stop_ends_what_runs(desk: Desk, talk: Callable[[str], Any], script: Cal
     for _ in range(2):
         assert desk.send({"_type": "@platform/stop", "_key": "stop-5"}, **HTMX).status_code == 200
     html = desk.show()
-    assert "Stopped by ann." in html
+    assert "Stopped by you." in html
     assert "@platform/stop" not in html
     assert "<title>Stopped – Fetch</title>" in html
 
@@ -299,7 +331,7 @@ def test_work_that_failed_outside_a_call_can_be_tried_again_or_skipped(
     assert desk.answer(parcel, "@platform/try-again", _key="t").status_code == 200
     pump()
     assert desk.answer(parcel, "@platform/skip", _key="s").status_code == 200
-    assert "Skipped by ann." in desk.show()
+    assert "Skipped by you." in desk.show()
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800", "x\x1b[31m", "\u202eevil", "😀" * 100])
