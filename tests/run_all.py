@@ -1,4 +1,4 @@
-"""Every check and test, one after the other, with a summary at the end. `./run test` starts it.
+"""Every check and test, with a summary at the end. `./run test` starts it.
 
 A service or browser that is not there leaves its tests out, and the summary says so; with REQUIRE_SERVICES=1 that is
 a failure. TEST_POSTGRES_URL, TEST_REDIS_URL and TEST_AMQP_URL say where the services are.
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import IO
 
 from tests import services
 
@@ -32,11 +33,34 @@ class Step:
         """Run it as a Python command and say whether it passed."""
         print(f"\n=== {self.name}", flush=True)
         started = time.monotonic()
-        result = subprocess.run(
-            [sys.executable, *self.command], cwd=ROOT, env={**os.environ, **self.variables}, check=False
+        process = self.start()
+        return self.report(process.wait(), started)
+
+    def start(self, output: IO[str] | None = None) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, *self.command],
+            cwd=ROOT,
+            env={**os.environ, **self.variables},
+            stdout=output,
+            stderr=subprocess.STDOUT if output else None,
+            text=True,
         )
-        print(f"--- {self.name}: {outcome(result.returncode)}, {time.monotonic() - started:.1f} s", flush=True)
-        return result.returncode == 0
+
+    def report(self, code: int, started: float) -> bool:
+        print(f"--- {self.name}: {outcome(code)}, {time.monotonic() - started:.1f} s", flush=True)
+        return code == 0
+
+
+def run_beside(first: Step, second: Step) -> tuple[bool, bool]:
+    """Run two steps at once, each on a core of its own; the second one's output follows the first's."""
+    with tempfile.TemporaryFile("w+") as output:
+        started = time.monotonic()
+        process = second.start(output)
+        passed = first.run()
+        code = process.wait()
+        output.seek(0)
+        print(f"\n=== {second.name} (at the same time)\n{output.read()}", end="")
+        return passed, second.report(code, started)
 
 
 def outcome(code: int) -> str:
@@ -55,17 +79,19 @@ def checks() -> Iterator[Step]:
         yield Step("Django's checks", ["manage.py", "check"], django)
 
 
-def tests() -> Iterator[Step]:
+def tests() -> Iterator[Step | tuple[Step, Step]]:
     postgres = services.problem_with(services.check_postgres)
     others = services.problem_with(services.check_redis) or services.problem_with(services.check_amqp)
     missing = postgres or others
     apart = " and not services" if missing else ""
-    yield Step("tests on SQLite", [*PYTEST, "-m", f"not browser and not process and not full{apart}"])
-    yield Step(
-        "tests on PostgreSQL",
-        [*PYTEST, "-m", "database and not browser and not process and not full"],
-        {"DATABASE_URL": services.postgres_url("agentsite")},
-        missing=postgres,
+    yield (
+        Step("tests on SQLite", [*PYTEST, "-m", f"not browser and not process and not full{apart}"]),
+        Step(
+            "tests on PostgreSQL",
+            [*PYTEST, "-m", "database and not browser and not process and not full"],
+            {"DATABASE_URL": services.postgres_url("agentsite")},
+            missing=postgres,
+        ),
     )
     yield Step("process tests", [*PYTEST, "-m", f"process and not full{apart}"])
     if missing:
@@ -80,11 +106,13 @@ def tests() -> Iterator[Step]:
 def run_all() -> int:
     strict = os.environ.get("REQUIRE_SERVICES") == "1"
     passed, failed, missing = [], [], []
-    for step in chain(checks(), tests()):
-        if step.missing:
-            missing.append(step)
-        else:
-            (passed if step.run() else failed).append(step)
+    for planned in chain(checks(), tests()):
+        steps = planned if isinstance(planned, tuple) else (planned,)
+        missing += [step for step in steps if step.missing]
+        steps = tuple(step for step in steps if not step.missing)
+        results = run_beside(*steps) if len(steps) == 2 else [step.run() for step in steps]
+        for step, is_passed in zip(steps, results, strict=True):
+            (passed if is_passed else failed).append(step)
 
     print("\n=== Summary")
     for step in passed:

@@ -96,39 +96,6 @@ def visitor(browser: Browser, server: ServerProcess) -> Iterator[Visitor]:
     visitor.context.close()
 
 
-def test_a_whole_turn_of_the_travel_helper(visitor: Visitor) -> None:
-    page = visitor.start("flights")
-    page.get_by_role("button", name="Find flights to Tokyo and Paris").click()
-    expect(page.locator(".bubble")).to_have_text("Find flights to Tokyo and Paris")
-    expect(page.get_by_role("progressbar")).to_have_count(2)
-    expect(page.get_by_role("button", name="Stop")).to_be_visible()
-    expect(page.locator(".card-asking")).to_be_visible(timeout=30_000)
-    assert page.title().startswith("(1) Needs you – ")
-    page.get_by_label("Your answer").fill("number 1")
-    page.get_by_role("button", name="Send answer").click()
-    expect(page.locator(".card-answered")).to_contain_text("Answered by you")
-    expect(page.locator(".status")).to_have_text("Ready", timeout=15_000)
-    before = shown(page)
-    page.reload()
-    live(page)
-    assert shown(page) == before
-    assert visitor.complaints == []
-
-
-def test_a_reload_and_a_second_browser_in_the_middle_of_an_answer(visitor: Visitor) -> None:
-    page = visitor.start()
-    say(page, "count")
-    expect(page.locator(".stream")).to_contain_text("word5")
-    second = visitor.page(page.url)
-    page.reload()
-    expect(page.locator(".stream")).to_contain_text("word5")
-    for each in (page, second):
-        expect(answer(each).locator(".prose")).to_have_text(COUNTED)
-        expect(each.locator(".stream")).to_have_count(0)
-    assert shown(page) == shown(second)
-    assert visitor.complaints == []
-
-
 def test_a_cut_socket_loses_and_doubles_nothing(visitor: Visitor) -> None:
     page = visitor.start()
     sockets: list[WebSocketRoute] = []
@@ -180,19 +147,6 @@ def test_a_killed_server_comes_back_with_everything(browser: Browser, tmp_path: 
         page.reload()
         expect(live(page).get_by_label("Name")).to_have_value("Ada Love")
         expect(page.locator("#message")).to_have_value("half a thought")
-        visitor.context.close()
-
-
-def test_a_channel_layer_that_drops_everything_costs_a_second(browser: Browser, tmp_path: Path) -> None:
-    deaf = {"DJANGO_SETTINGS_MODULE": "tests.web.deaf_settings"}
-    with serve(tmp_path, AGENTSITE_DEBUG="1", AGENTSITE_AGENTS=AGENTS, **deaf) as server:
-        visitor = Visitor(browser, server)
-        page = visitor.start()
-        say(page, "count")
-        expect(page.locator(".stream")).to_contain_text("word9")
-        expect(answer(page).locator(".prose")).to_have_text(COUNTED)
-        expect(page.locator(".status")).to_have_text("Ready")
-        assert visitor.complaints == []
         visitor.context.close()
 
 
