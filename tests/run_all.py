@@ -93,13 +93,16 @@ def tests() -> Iterator[Step | tuple[Step, Step]]:
             missing=postgres,
         ),
     )
-    yield Step("process tests", [*PYTEST, "-m", f"process and not full{apart}"])
     if missing:
         yield Step("tests with services", [], missing=missing)
-    yield Step(
-        "browser tests",
-        [*PYTEST, "-m", "browser and not full"],
-        missing=None if services.find_browser() else "no chromium, chromium-browser or google-chrome on PATH",
+    # The one mostly waits for processes, the other for a browser.
+    yield (
+        Step(
+            "browser tests",
+            [*PYTEST, "-m", "browser and not full"],
+            missing=None if services.find_browser() else "no chromium, chromium-browser or google-chrome on PATH",
+        ),
+        Step("process tests", [*PYTEST, "-m", f"process and not full{apart}"]),
     )
 
 
