@@ -118,7 +118,7 @@ def test_a_server_that_is_killed_in_the_middle_of_an_answer_and_started_again(br
 
 
 def test_a_channel_layer_that_drops_every_message(browser: Browser, tmp_path):
-    deaf = {"DJANGO_SETTINGS_MODULE": "tests.web.deaf_settings", "AGENTSITE_AGENTS": AGENTS, "AGENTSITE_DEBUG": "1"}
+    deaf = {"DJANGO_SETTINGS_MODULE": "tests.browser.deaf_settings", "AGENTSITE_AGENTS": AGENTS, "AGENTSITE_DEBUG": "1"}
     with serve(tmp_path, **deaf) as server, Person(browser, server) as person:
         page = person.start()
         say(page, f"count {WORDS}")
