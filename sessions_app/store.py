@@ -145,6 +145,15 @@ def load(session_pk: int, item_id: str = "", *, lock: bool = False) -> LoadedSes
 
     With `lock` the session's row is locked until the transaction ends, without barring inserts that refer to it.
     """
+    loaded = _load_session(session_pk, lock=lock)
+    wanted = Q(render_status="pending", closed="") | (Q(item_id=item_id) if item_id else Q())
+    loaded.hold_items(StoredItem.objects.filter(wanted, session_id=session_pk))
+    _hold_ancestors(loaded)
+    return loaded
+
+
+def _load_session(session_pk: int, *, lock: bool = False) -> LoadedSession:
+    """Read a session's row, its state and its open effects, but no items."""
     sessions = StoredSession.objects.select_related("stored_state").annotate(now=Now())
     if lock:
         # Both rows, as PostgreSQL re-reads after a wait only what it has locked; the state would be that of before it.
@@ -152,9 +161,6 @@ def load(session_pk: int, item_id: str = "", *, lock: bool = False) -> LoadedSes
         sessions = sessions.select_for_update(no_key=True, of=("self", "stored_state"))
     row = sessions.get(pk=session_pk)
     loaded = LoadedSession(row, row.now, json.loads(row.stored_state.data))
-    wanted = Q(render_status="pending", closed="") | (Q(item_id=item_id) if item_id else Q())
-    loaded.hold_items(StoredItem.objects.filter(wanted, session_id=session_pk))
-    _hold_ancestors(loaded)
     loaded.hold_effects(StoredEffect.objects.filter(~Q(status=StoredEffect.Status.ENDED), session_id=session_pk))
     return loaded
 
@@ -174,7 +180,7 @@ def _hold_ancestors(loaded: LoadedSession) -> None:
 
 def load_whole(session_pk: int) -> LoadedSession:
     """Read a session with all its items, as a model request needs it. Raises `StoredSession.DoesNotExist`."""
-    loaded = load(session_pk)
+    loaded = _load_session(session_pk)
     rows = list(StoredItem.objects.filter(session_id=session_pk).order_by("position", "pk"))
     loaded.hold_items(rows)
     loaded._has_all_items = True
