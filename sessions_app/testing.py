@@ -33,7 +33,7 @@ from .core.messages import Message, TextPart, ToolCallPart
 from .core.operations import dump_delta, load_delta
 from .core.reducer import reduce_event
 from .core.request import NotReady, PreparedRequest, messages_of, prepare_request
-from .core.state import EffectRecord, Memory
+from .core.state import EffectRecord, ItemRecord, Memory
 from .core.tool_results import check_emits, emitted, tool_finished_payload
 from .core.tools import Tool, ToolContext
 from .providers.scripted import ScriptedModel, ScriptedResponse
@@ -117,6 +117,24 @@ class AgentHarness:
     def stop(self, partial: str = "") -> Transition:
         """Stop everything that runs. `partial` is the text streamed so far."""
         return self.dispatch(platform.Stop(partial=partial))
+
+    def approve(self) -> Transition:
+        """Approve the oldest call that waits for it."""
+        record, approval = self._asked_approval()
+        return self.dispatch(platform.Approve(digest=approval.digest), record.id)
+
+    def decline(self, reason: str = "") -> Transition:
+        """Decline the oldest call that waits for approval."""
+        return self.dispatch(platform.Decline(reason=reason), self._asked_approval()[0].id)
+
+    def change_arguments(self, **arguments: Any) -> Transition:
+        """Change the arguments of the oldest call that waits for approval; it then waits again."""
+        return self.dispatch(platform.ChangeArguments(arguments=arguments), self._asked_approval()[0].id)
+
+    def _asked_approval(self) -> tuple[ItemRecord, platform.Approval]:
+        waiting = [record for record in self.memory.open_items() if record.type == platform.Approval.type_name()]
+        assert waiting, "No call waits for approval."
+        return waiting[0], platform.Approval.model_validate(waiting[0].data)
 
     def dispatch(self, event: Event, item_id: str = "", **details: Any) -> Transition:
         """Send an event to the session, or to one of its items, and return how it was handled."""

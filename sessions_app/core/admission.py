@@ -55,7 +55,7 @@ def _event_class(agent: Agent[Any, Any], record: ItemRecord | None, incoming: In
     found: type[Event] | None = next((event for event in platform if event.type_name() == incoming.type), None)
     if found is None and not incoming.sender.outside and record is None:
         found = PLATFORM_EVENTS.get(incoming.type)
-    if found is None and not incoming.type.startswith(PLATFORM_PREFIX):
+    if found is None:
         found = _declared(agent, record, incoming.type)
     if found is None:
         _refuse_unknown(incoming)
@@ -67,7 +67,7 @@ def _event_class(agent: Agent[Any, Any], record: ItemRecord | None, incoming: In
 
 def _declared(agent: Agent[Any, Any], record: ItemRecord | None, type: str) -> type[Event] | None:
     if record is None:
-        return agent.accepts(type)
+        return None if type.startswith(PLATFORM_PREFIX) else agent.accepts(type)
     try:
         return item_class(record.type).accepts(type)
     except HandlerError:

@@ -272,7 +272,7 @@ def _render(item: ContextItem[Any], item_id: str) -> tuple[Render, str]:
 
 def _stored_render(item: ContextItem[Any], rendered: RenderResult) -> Render:
     if item.type_name() in PLATFORM_ITEMS:
-        return Render(status=rendered.status)
+        return Render(status=rendered.status, label=rendered.label)
     messages = clean([message.model_dump(mode="json") for message in rendered.messages])
     label = clean_text(rendered.label)[:LABEL_LENGTH]
     return Render.model_validate(

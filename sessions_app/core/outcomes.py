@@ -20,6 +20,7 @@ from .language_model import Completed, ModelResponse, Terminated
 from .messages import ReasoningPart, TextPart, ToolCallPart
 from .operations import ItemChanged
 from .platform import (
+    Approval,
     AssistantMessage,
     EffectHasEnded,
     EmittedValue,
@@ -115,8 +116,18 @@ def _open_call(
         fault = f"Only {EFFECTS_PER_EVENT} calls are run at a time. Make this one again."
     if fault:
         _add_tool_error(change, call_id, fault)
+    elif _needs_approval(change, call.name, arguments):
+        change.create_item(ItemResult(Approval.of(call.name, arguments)), parent=call_id)
     else:
         change.start_effect(RunTool(name=call.name, arguments=arguments), owner=call_id)
+
+
+def _needs_approval(change: Change, name: str, arguments: str) -> bool:
+    tool = change.agent.find_tool(name)
+    try:
+        return tool is not None and tool.model_validate(parse_json(arguments)).needs_approval()
+    except Exception:
+        return True  # Where the tool cannot say, a person is asked rather than nobody.
 
 
 def _add_tool_error(change: Change, call_id: str, message: str) -> None:

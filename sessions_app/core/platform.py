@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
+from .canonical import canonical, digest
 from .data import Data
 from .effects import Effect, Outcome, Policy
+from .errors import HandlerError
 from .events import ContextItemEvent, SessionEvent
-from .items import ContextItem, RenderResult
+from .items import ContextItem, ItemResult, RenderResult
 from .language_model import ModelResponse
 from .messages import Message, ReasoningPart, TextPart
 
@@ -61,6 +63,54 @@ class ToolError(ContextItem, type="@platform/tool-error"):
 
     def render(self) -> RenderResult:
         return RenderResult.ready(Message.user(self.message))
+
+
+class Approve(ContextItemEvent, type="@platform/approve", label="Approve"):
+    """A person lets a tool run. `digest` names the arguments they saw."""
+
+    digest: str
+
+
+class Decline(ContextItemEvent, type="@platform/decline", label="Decline"):
+    """A person does not let a tool run. The model is told the reason."""
+
+    reason: str = Field(default="", max_length=2000, title="Reason (optional)")
+
+
+class ChangeArguments(ContextItemEvent, type="@platform/change-arguments", label="Use these instead"):
+    """A person changes what a tool would be called with, and is asked again."""
+
+    arguments: Mapping[str, Any]
+
+
+Decision = Literal["", "approved", "declined", "changed"]
+
+
+class Approval(ContextItem[Approve | Decline | ChangeArguments], type="@platform/approval"):
+    """A question to a person: may this tool run with exactly these arguments?
+
+    `message` is what the model is told about the decision, `by` the name of who decided.
+    """
+
+    tool: str
+    arguments: str
+    digest: str
+    decision: Decision = ""
+    by: str = ""
+    message: str = ""
+
+    @classmethod
+    def of(cls, tool: str, arguments: str) -> Self:
+        """Return the question for a call."""
+        return cls(tool=tool, arguments=arguments, digest=digest(canonical([tool, arguments])))
+
+    def handle_event(self, event: Approve | Decline | ChangeArguments) -> ItemResult[Self]:
+        raise HandlerError("Only a person decides about an approval; no handler may.")
+
+    def render(self) -> RenderResult:
+        if not self.decision:
+            return RenderResult.pending(f"Approve {self.tool.replace('_', ' ')}?")
+        return RenderResult.ready()
 
 
 class SessionCreated(SessionEvent, type="@platform/session-created", private=True):
@@ -155,5 +205,5 @@ CreatedItem.model_rebuild()
 PUBLIC_SESSION_EVENTS = (UserMessageSent, Stop, Retry)
 PUBLIC_ITEM_EVENTS = (TryAgain, Skip)
 PLATFORM_ITEMS: frozenset[str] = frozenset(
-    item.type_name() for item in (UserMessage, AssistantMessage, ToolCall, ToolError)
+    item.type_name() for item in (UserMessage, AssistantMessage, ToolCall, ToolError, Approval)
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 from .admission import admit
 from .agent import Agent
+from .approval import decide_approval
 from .author import create, handle_item_event, handle_session_event
 from .change import Change, traceback_of
 from .errors import EventDropped, EventRejected, NotLoaded
@@ -22,7 +23,7 @@ from .events import Event
 from .operations import ItemChanged
 from .outcomes import handle_effect_ended, handle_model_responded, handle_tool_finished
 from .people import handled_by_people, person_spoke
-from .platform import EffectHasEnded, ModelResponded, SessionCreated, ToolFinished
+from .platform import Approve, ChangeArguments, Decline, EffectHasEnded, ModelResponded, SessionCreated, ToolFinished
 from .state import Draft, ItemRecord, Snapshot
 from .turn import settle
 
@@ -97,6 +98,9 @@ def _decide(change: Change, incoming: Incoming, event: Event) -> list[Incoming]:
             return handle_effect_ended(change, event)
         case _ if handled_by_people(change, event, record):
             pass
+        case Approve() | Decline() | ChangeArguments() if record is not None:
+            decide_approval(change, event, record)
+            _answered(change, record)
         case _ if record is not None:
             _item_event(change, incoming, event, record)
         case _:
@@ -112,5 +116,9 @@ def _create(change: Change, event: SessionCreated) -> None:
 def _item_event(change: Change, incoming: Incoming, event: Event, record: ItemRecord) -> None:
     handle_item_event(change, record, event)
     if incoming.sender.outside and not event.is_private():
-        change.draft.record(ItemChanged(id=record.id, answers=record.answers + 1))
-        person_spoke(change)
+        _answered(change, record)
+
+
+def _answered(change: Change, record: ItemRecord) -> None:
+    change.draft.record(ItemChanged(id=record.id, answers=record.answers + 1))
+    person_spoke(change)

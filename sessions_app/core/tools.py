@@ -44,11 +44,13 @@ class ToolContext:
 class Tool(TypeParameters, Data, Generic[SessionEventT]):
     """A tool: `class FindFlights(Tool, name="find_flights")`, with its session events as `Tool[HideContextItem]`.
 
-    Class keywords: `name` as the model sees it; `timeout` in seconds; `retries`; `delivery`.
+    Class keywords: `name` as the model sees it; `timeout` in seconds; `retries`; `delivery`; and with
+    `requires_approval=True` a person sees the exact arguments and decides before the tool runs.
     """
 
     tool_name: ClassVar[str]
     _policy: ClassVar[Policy]
+    _requires_approval: ClassVar[bool] = False
 
     def __init_subclass__(
         cls,
@@ -57,6 +59,7 @@ class Tool(TypeParameters, Data, Generic[SessionEventT]):
         timeout: float = TOOL_TIMEOUT,
         retries: int = 0,
         delivery: Delivery = "at-least-once",
+        requires_approval: bool = False,
     ) -> None:
         super().__init_subclass__()
         if name is None:
@@ -71,6 +74,7 @@ class Tool(TypeParameters, Data, Generic[SessionEventT]):
                 f"{cls.__name__} has no docstring. It is the description the model chooses by: write one."
             )
         cls.tool_name = name
+        cls._requires_approval = requires_approval
         default = (timeout, retries, delivery) == (TOOL_TIMEOUT, 0, "at-least-once")
         source = "default for tools" if default else f"declared by {cls.__name__}"
         cls._policy = Policy(timeout=timeout, retries=retries, delivery=delivery, source=source)
@@ -78,6 +82,10 @@ class Tool(TypeParameters, Data, Generic[SessionEventT]):
     async def execute(self, context: ToolContext) -> ToolResult[SessionEventT]:
         """Do the work and return items and events."""
         raise NotImplementedError
+
+    def needs_approval(self) -> bool:
+        """Return whether a person must approve this call. Override it where the arguments decide. Pure."""
+        return self._requires_approval
 
     @classmethod
     def policy_in_force(cls) -> Policy:

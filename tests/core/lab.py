@@ -300,6 +300,15 @@ class BoomTool(Tool, name="boom"):
         raise Boom("The tool is broken.")
 
 
+class RefundTool(Tool, name="refund", requires_approval=True):
+    """Pay money back, which a person must approve."""
+
+    amount: int
+
+    async def execute(self, context: ToolContext) -> ToolResult:
+        return ToolResult(context_items=[Card(text=f"Paid back {self.amount}.")])
+
+
 class LabState(AgentState):
     count: int = 0
     prompt: str = "ready"
@@ -316,7 +325,16 @@ Events = Hide | Show | Move | Remove | Pin | Poke | Batch | SetPrompt | Crash | 
 class LabAgent(Agent[LabState, Events], name="lab", version="1"):
     """Does a little of everything."""
 
-    tools: Sequence[type[Tool[Any]]] = (SearchTool, AskTool, SurveyTool, CountTool, NoteTool, PinTool, BoomTool)
+    tools: Sequence[type[Tool[Any]]] = (
+        SearchTool,
+        AskTool,
+        SurveyTool,
+        CountTool,
+        NoteTool,
+        PinTool,
+        BoomTool,
+        RefundTool,
+    )
 
     def create_session(self, args: LabArgs) -> SessionResult[LabState]:
         return SessionResult(LabState(), context_items=[Search.create(topic) for topic in args.topics])

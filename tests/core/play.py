@@ -18,7 +18,11 @@ from sessions_app.core.events import Event, Sender
 from sessions_app.core.language_model import ModelResponse, Terminated
 from sessions_app.core.messages import AssistantPart, ReasoningPart, TextPart, ToolCallPart
 from sessions_app.core.platform import (
+    Approval,
+    Approve,
     AssistantMessage,
+    ChangeArguments,
+    Decline,
     EffectHasEnded,
     GenerateResponse,
     ModelResponded,
@@ -80,6 +84,9 @@ CALLS = (
     ("pin", '{"texts": ["wait", " "]}'),
     ("pin", "{}"),
     ("boom", "{}"),
+    ("refund", '{"amount": 5}'),
+    ("refund", '{"amount": 7}'),
+    ("refund", '{"amount": "x"}'),
     ("nonsense", "{}"),
     ("Search", "{}"),
     ("größe!", "{}"),
@@ -143,6 +150,16 @@ class Player:
             record = self.pick(asked)
             seen = self.pick((None, record.answers, record.answers, 0))
             self.session.dispatch(Answer(text=self.pick(TEXTS)), record.id, answers_seen=seen)
+
+    def decide(self) -> None:
+        """Approve a call, decline it or change its arguments, at times one that was decided about before."""
+        asked = [record for record in self.session.memory.items.values() if record.type == Approval.type_name()]
+        if asked:
+            record = self.pick(asked)
+            changed = ChangeArguments(arguments=self.pick(({"amount": 2}, {"amount": "much"}, {})))
+            shown = Approve(digest=self.pick((record.data["digest"], record.data["digest"], "another")))
+            event: Event = self.pick((shown, shown, Decline(reason=self.pick(TEXTS)), changed))
+            self.session.dispatch(event, record.id, answers_seen=self.pick((None, record.answers, 0)))
 
     def try_again(self) -> None:
         troubled = [record.id for record in self.session.memory.items.values() if record.closed or record.reason]
@@ -339,6 +356,9 @@ class Player:
             self.session.end(effect, "failed", "It failed.")
             return True
         for record in self.session.memory.open_items():
+            if record.type == Approval.type_name():
+                self.session.dispatch(Decline(), record.id)
+                return True
             if record.type in (Question.type_name(), Survey.type_name()):
                 self.session.dispatch(Answer(text="yes"), record.id)
                 return True
@@ -382,9 +402,9 @@ class Player:
 
 ACTIONS = {
     "say": 6, "generate": 24, "run_tool": 16, "finish_effect": 12, "find_early": 3, "progress": 3, "end_effect": 4,
-    "answer": 8, "fail_request": 1, "fail_tool": 2, "stop": 1, "retry": 4, "try_again": 4, "skip": 4, "hide": 2,
-    "show": 4, "move": 3, "remove": 2, "pin": 3, "poke": 4, "batch": 5, "crash": 1, "set_prompt": 3, "start_work": 2,
-    "intrude": 1, "garble": 1, "repeat": 2, "come_late": 2, "come_from_elsewhere": 1,
+    "answer": 8, "decide": 8, "fail_request": 1, "fail_tool": 2, "stop": 1, "retry": 4, "try_again": 4, "skip": 4,
+    "hide": 2, "show": 4, "move": 3, "remove": 2, "pin": 3, "poke": 4, "batch": 5, "crash": 1, "set_prompt": 3,
+    "start_work": 2, "intrude": 1, "garble": 1, "repeat": 2, "come_late": 2, "come_from_elsewhere": 1,
 }  # fmt: skip
 """What can happen, and how often against the rest."""
 
