@@ -53,7 +53,7 @@ async def _run_tool(claimed: Claim) -> Ending:
         tool = tool_class.model_validate_json(call.arguments)
     except ValidationError as error:
         return ended(effect, "failed", f"The arguments of {call.name} are wrong: {explain(error)}.")
-    result = await tool.execute(ToolContext(effect.idempotency_key, claimed.attempt))
+    result = await tool.execute(ToolContext(effect.idempotency_key, claimed.attempt, in_author_thread))
     return Ending(ToolFinished.type_name(), tool_finished_payload(tool, effect.effect_id, result))
 
 

@@ -35,6 +35,6 @@ async def in_database(function: Callable[P, R], *args: P.args, **kwargs: P.kwarg
     )
 
 
-async def in_author_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+async def in_author_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """Call an agent author's blocking code from the loop. It cannot be cancelled, only waited for."""
     return await asyncio.get_running_loop().run_in_executor(_author, lambda: with_connection(function, *args, **kwargs))

@@ -24,7 +24,7 @@ def decide_approval(change: Change, event: Approve | Decline | ChangeArguments, 
         case Approve(digest=seen):
             _approve(change, approval, record, seen, event.sender)
         case Decline(reason=reason):
-            _decide(change, approval, record, event.sender, decision="declined")
+            _decide(change, approval, record, event.sender, decision="declined", reason=reason)
             told = "A person declined this call." if is_blank(reason) else f"A person declined this call: {reason}"
             change.create_item(ItemResult(ToolError(message=told)), parent=record.parent)
         case ChangeArguments():

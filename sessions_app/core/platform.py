@@ -74,7 +74,7 @@ class Approve(ContextItemEvent, type="@platform/approve", label="Approve"):
 class Decline(ContextItemEvent, type="@platform/decline", label="Decline"):
     """A person does not let a tool run. The model is told the reason."""
 
-    reason: str = Field(default="", max_length=2000, title="Reason (optional)")
+    reason: str = Field(default="", max_length=2000, title="Reason")
 
 
 class ChangeArguments(ContextItemEvent, type="@platform/change-arguments", label="Use these instead"):
@@ -89,7 +89,7 @@ Decision = Literal["", "approved", "declined", "changed"]
 class Approval(ContextItem[Approve | Decline | ChangeArguments], type="@platform/approval"):
     """A question to a person: may this tool run with exactly these arguments?
 
-    `message` is what the model is told about the decision, `by` the name of who decided.
+    `by` is the name of who decided, `reason` why they declined, `message` what else the model is told of it.
     """
 
     tool: str
@@ -97,6 +97,7 @@ class Approval(ContextItem[Approve | Decline | ChangeArguments], type="@platform
     digest: str
     decision: Decision = ""
     by: str = ""
+    reason: str = ""
     message: str = ""
 
     @classmethod

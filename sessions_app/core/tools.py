@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, ParamSpec, Protocol, TypeVar
 
 from typing_extensions import TypeVar as TypeVarWithDefault
 
@@ -17,6 +17,8 @@ from .events import Event, SessionEvent
 from .items import ContextItem, ItemResult
 from .language_model import ToolSpecification
 
+P = ParamSpec("P")
+R = TypeVar("R")
 SessionEventT = TypeVarWithDefault("SessionEventT", bound=SessionEvent, default=SessionEvent)
 
 TOOL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
@@ -33,12 +35,31 @@ class ToolResult(Generic[SessionEventT]):
     events: Sequence[SessionEventT] = ()
 
 
+class Runner(Protocol):
+    """Calls a blocking function somewhere."""
+
+    def __call__(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]: ...
+
+
+async def call_here(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a function in place: how tests run blocking code."""
+    return function(*args, **kwargs)
+
+
 @dataclass(frozen=True)
 class ToolContext:
     """What a running tool may use. `idempotency_key` is the same in every attempt."""
 
     idempotency_key: str
     attempt: int = 1
+    runner: Runner = call_here
+
+    async def in_thread(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call blocking code, such as Django's ORM, on a thread, and return what it returns.
+
+        A thread cannot be stopped: give a function that waits for something outside a limit of its own.
+        """
+        return await self.runner(function, *args, **kwargs)
 
 
 class Tool(TypeParameters, Data, Generic[SessionEventT]):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from sessions_app.core.agent import Agent
 from sessions_app.core.data import find
 from sessions_app.core.events import Event
+from sessions_app.core.platform import ChangeArguments
 from sessions_app.forms import BoundForm, bind, describe, in_words
 from sessions_app.forms.submission import FieldError
+from sessions_app.fragments.approving import arguments_of, asked_class, fixed_values
 from sessions_app.models import StoredItem
 
 BOXES_IN_A_LINE = 1
@@ -38,6 +41,10 @@ class EventForm:
     primary: bool = True
     skip: bool = False
     """Whether Skip stands beside its button."""
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    """Values that are posted unseen."""
+    folded: str = ""
+    """What opens it, where it is folded away; empty where it stands open."""
 
     @property
     def is_button(self) -> bool:
@@ -51,17 +58,20 @@ class EventForm:
         return len(kinds) == BOXES_IN_A_LINE and kinds[0] in ("text", "textarea", "integer", "number", "date", "time")
 
 
-def forms_of_item(item: StoredItem, events: Iterable[type[Event]]) -> tuple[EventForm, ...]:
+def forms_of_item(
+    item: StoredItem, events: Iterable[type[Event]], agent: Agent[Any, Any] | None
+) -> tuple[EventForm, ...]:
     """Return a form for each event a person may send to an item."""
-    events = list(events)
+    events = [event for event in events if asked_class(item, event, agent)]
     return tuple(
-        item_form(item, event, only=len(events) == 1, primary=index == 0) for index, event in enumerate(events)
+        item_form(item, event, agent, only=len(events) == 1, primary=index == 0) for index, event in enumerate(events)
     )
 
 
 def item_form(
     item: StoredItem,
     event: type[Event],
+    agent: Agent[Any, Any] | None,
     *,
     only: bool = True,
     primary: bool = True,
@@ -69,18 +79,24 @@ def item_form(
     errors: Iterable[FieldError] = (),
 ) -> EventForm:
     """Return the form of one event of an item, with what was typed and what was wrong with it."""
-    form_id = f"ask-{item.item_id}-{item.answers}-{event.type_name()}".replace("/", "-")
+    form_id = f"ask-{item.item_id}-{item.answers}-{event.type_name()}".replace("/", "-").replace("@", "")
+    changes = event is ChangeArguments
+    fixed = fixed_values(item, event)
+    data = arguments_of(item) if changes else None
+    form = bind(asked_class(item, event, agent) or event, prefix=form_id, posted=posted, errors=errors, data=data)
     return EventForm(
         id=form_id,
         type=event.type_name(),
         button=_button(event, only=only),
         key=_key(posted),
-        form=bind(event, prefix=form_id, posted=posted, errors=errors),
+        form=form if not fixed else BoundForm(),
         item_id=item.item_id,
         answers_seen=item.answers,
         primary=primary,
         # Only where it is sure which form it would stand beside.
         skip=only and bool(describe(event)),
+        fixed=fixed,
+        folded=_("Change…") if changes else "",
     )
 
 

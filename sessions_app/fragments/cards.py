@@ -13,6 +13,9 @@ from sessions_app.core.platform import ToolError
 from sessions_app.core.state import id_key
 from sessions_app.core.turn import MAY_BE_TRIED_AGAIN
 from sessions_app.forms import in_words
+from sessions_app.fragments import approving
+from sessions_app.fragments.agent_views import agent_of
+from sessions_app.fragments.approving import is_approval
 from sessions_app.fragments.asking import EventForm, event_words, forms_of_item
 from sessions_app.fragments.card import Answer, Card, FailedEvent, State
 from sessions_app.fragments.people import Viewer
@@ -61,7 +64,7 @@ def item_card(row: StoredItem, desk: Desk, *, call: StoredItem | None = None, ca
     is_open = row.render_status == "pending" and not row.closed
     state = _state(row, effect, asks=bool(events))
     arguments = _arguments(call) if call else ()
-    title = _title(row, data, state, asks=bool(events))
+    title = approving.title(row) if is_approval(row) else _title(row, data, state, asks=bool(events))
     subject = _subject(arguments)
     return Card(
         id=row.item_id,
@@ -72,19 +75,21 @@ def item_card(row: StoredItem, desk: Desk, *, call: StoredItem | None = None, ca
         since=_since(row, effect, state),
         title=title,
         subject="" if subject == title else subject,
-        note=str(data.get("note") or ""),
+        note=approving.verdict(row, desk.viewer) if is_approval(row) else str(data.get("note") or ""),
         reason=desk.viewer.reason(for_people(row.closed_reason)),
         closed=row.closed,
         settled=row.settled_at,
         fraction=row.render_fraction,
         **_attempts(effect),
-        forms=[desk.asked.get(form.id, form) for form in forms_of_item(row, events)] if is_open else (),
+        forms=[desk.asked.get(form.id, form) for form in forms_of_item(row, events, agent_of(desk.transcript.session))]
+        if is_open
+        else (),
         answers=[_answer(event, desk.viewer) for event in desk.transcript.answers.get(row.item_id, ())],
-        details=arguments or pairs_of(data),
+        details=approving.details(row) if is_approval(row) else arguments or pairs_of(data),
         result=_messages_text(row),
         failed_events=desk.failed.get(row.item_id, ()),
         can_try_again=_can_try_again(row, desk, call_open=call_open or call is None),
-        can_skip=is_open and state in ("failed", "asking"),
+        can_skip=is_open and state in ("failed", "asking") and not is_approval(row),
         takes_answers=bool(events),
         key=f"{row.item_id}-{row.updated_seq}",
     )
@@ -190,20 +195,26 @@ def _messages_text(row: StoredItem) -> str:
 def call_cards(call: StoredItem, desk: Desk) -> list[Card]:
     """Return what one tool call looks like: the items it made, or the call itself where it made none to look at."""
     children = sorted(desk.transcript.children.get(call.item_id, ()), key=lambda row: (row.index, id_key(row.item_id)))
+    asked = [row for row in children if is_approval(row)]
+    approvals = [item_card(row, desk, call=call) for row in asked]
     custom = [row for row in children if not row.type.startswith("@platform/")]
     call_open = call.render_status == "pending" and not call.closed
     cards = [item_card(row, desk, call=call, call_open=call_open) for row in custom]
-    plain = [row for row in children if row.type.startswith("@platform/")]
-    return cards if cards and not plain else [*cards, _call_card(call, plain, desk)]
+    plain = [row for row in children if row.type.startswith("@platform/") and not is_approval(row)]
+    if asked and not approving.is_given(asked[-1]):
+        return approvals  # There is no run to look at.
+    if cards and not plain:
+        return [*approvals, *cards]
+    arguments = approving.details(asked[-1]) if asked else _arguments(call)
+    return [*approvals, *cards, _call_card(call, plain, desk, arguments)]
 
 
-def _call_card(call: StoredItem, plain: Sequence[StoredItem], desk: Desk) -> Card:
+def _call_card(call: StoredItem, plain: Sequence[StoredItem], desk: Desk, arguments: Pairs) -> Card:
     name = in_words(str(json.loads(call.data).get("name", "")))
     effect = desk.effects.get(call.item_id)
     error = next((row for row in plain if row.type == ToolError.type_name()), None)
     state: State = _state(call, effect, asks=False)
     texts = [json.loads(row.data) for row in plain]
-    arguments = _arguments(call)
     return Card(
         id=call.item_id,
         type=call.type,

@@ -8,11 +8,13 @@ from sessions_app.core.change import item_class
 from sessions_app.core.data import find
 from sessions_app.core.errors import HandlerError
 from sessions_app.core.events import Event
-from sessions_app.core.platform import GenerateResponse, RunTool
+from sessions_app.core.platform import AssistantMessage, GenerateResponse, RunTool, ToolCall
 from sessions_app.core.status import Facts, Status, Wait, Work, derive_status
 from sessions_app.forms import in_words
 from sessions_app.models import StoredEffect, StoredItem, StoredSession
 from sessions_app.reading import Open
+
+NO_WAIT_OF_THEIR_OWN = (ToolCall.type_name(), AssistantMessage.type_name())
 
 
 def status_of(session: StoredSession, open: Open) -> Status:
@@ -27,7 +29,7 @@ def status_of(session: StoredSession, open: Open) -> Status:
         stopped=session.stopped,
         owed=session.owed_seq > session.answered_seq,
         # A call waits for what hangs under it, and a message for its model: neither is a wait of its own.
-        waits=[_wait(item) for item in waiting if not item.type.startswith("@platform/")],
+        waits=[_wait(item) for item in waiting if item.type not in NO_WAIT_OF_THEIR_OWN],
         work=[_work(effect, labels.get(effect.owner_item, "")) for effect in open.effects],
     )
     return derive_status(facts)

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
+from pydantic import BaseModel
 
 from sessions_app import engine, reading
 from sessions_app.core.errors import EventRejected
@@ -18,6 +19,7 @@ from sessions_app.forms import parse
 from sessions_app.forms.submission import FieldError
 from sessions_app.fragments import Viewer
 from sessions_app.fragments.agent_views import agent_of
+from sessions_app.fragments.approving import asked_class, payload_of
 from sessions_app.fragments.asking import EventForm, action_form, item_form
 from sessions_app.fragments.statuses import public_events
 from sessions_app.fragments.wording import pairs_of
@@ -64,12 +66,13 @@ class Posting:
         if self.item is None:
             return action_form(self.event, posted=data, errors=errors)
         only = len(public_events(self.item.type)) == 1
-        return item_form(self.item, self.event, only=only, posted=data, errors=errors)
+        return item_form(self.item, self.event, agent_of(self.session), only=only, posted=data, errors=errors)
 
     @property
     def typed(self) -> str:
         """What a person wrote, as text they can copy."""
-        values = parse(self.event, self.data).values if self.event else {}
+        cls = _asked(self.session, self.item, self.event)
+        values = parse(cls, self.data).values if cls else {}
         pairs = pairs_of(values)
         return pairs[0][1] if len(pairs) == 1 else "\n".join(f"{label}: {text}" for label, text in pairs)
 
@@ -85,10 +88,16 @@ def read_posting(request: HttpRequest, session: StoredSession) -> Posting:
     posting = Posting(request, session, data, event_type, item_id, item, event)
     if event_type == MESSAGE and not item_id:
         return replace(posting, payload={"text": data.get("text", "").replace("\r\n", "\n").strip()})
-    if event is None:
+    cls = _asked(session, item, event)
+    if event is None or cls is None:
         return posting
-    submission = parse(event, data)
-    return replace(posting, payload=submission.values, unreadable=submission.errors)
+    submission = parse(cls, data)
+    return replace(posting, payload=payload_of(event, submission.values), unreadable=submission.errors)
+
+
+def _asked(session: StoredSession, item: StoredItem | None, event: type[Event] | None) -> type[BaseModel] | None:
+    """The class whose fields the form had."""
+    return asked_class(item, event, agent_of(session)) if item and event else event
 
 
 def _event(session: StoredSession, item: StoredItem | None, event_type: str) -> type[Event] | None:

@@ -26,6 +26,7 @@ from sessions_app.sdk import (
     Tool,
     ToolContext,
     ToolResult,
+    UserMessage,
     add_context_item,
     delete_context_item,
     set_agent_state,
@@ -132,6 +133,16 @@ class AskGuest(Tool, name="ask_guest"):
         return ToolResult([GuestForm()])
 
 
+class Ship(Tool, name="ship", requires_approval=True):
+    """Ship a parcel."""
+
+    to: Annotated[str, Field(min_length=2, title="Ship to")]
+    weight: float = 1.0
+
+    async def execute(self, context: ToolContext) -> ToolResult:
+        return ToolResult([UserMessage(text=f"Shipped {self.weight} kg to {self.to}.")])
+
+
 class FetchParcel(Tool, name="fetch_parcel"):
     """Fetch a parcel."""
 
@@ -183,7 +194,7 @@ class ShowAgent(Agent[StayState, Confirmed | Shuffled | Dropped | Unhandled], na
     examples = ("One", "Two", "Three", "Four")
     model = brain
     system_prompt = "You help."
-    tools = (Decide, AskGuest, FetchParcel, Crash)
+    tools = (Decide, AskGuest, FetchParcel, Crash, Ship)
     context_items = (Parcel,)
 
     def create_session(self, args: Stay) -> SessionResult[StayState]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from . import flights
+from . import expenses, flights
 from .conversation import Call, Conversation, Outcome, Reply, joined
 
 MessageRule = Callable[[Conversation], Reply | None]
@@ -18,6 +18,7 @@ ResultRule = Callable[[Conversation, Sequence[Outcome]], Reply]
 WHAT = "What shall I remember?"
 _HINTS = {
     "find_flights": f"look for flights: write {flights.EXAMPLE}",
+    "pay_back": f"prepare a payment: write {expenses.EXAMPLE}",
     "ask_user": "ask you something: write “Ask me a question”",
 }
 
@@ -77,7 +78,12 @@ MESSAGE_RULES: tuple[MessageRule, ...] = (
     flights.search_again,
     flights.choose,
     flights.ask_where,
+    expenses.pay,
     ask_me,
     try_a_tool,
 )
-RESULT_RULES: dict[str, ResultRule] = {"find_flights": flights.report, "ask_user": take_answers}
+RESULT_RULES: dict[str, ResultRule] = {
+    "find_flights": flights.report,
+    "pay_back": expenses.report,
+    "ask_user": take_answers,
+}

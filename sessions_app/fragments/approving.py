@@ -1,0 +1,86 @@
+"""Approvals on a page: their forms are made of the tool's arguments, not of the events' own fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from pydantic import BaseModel
+
+from sessions_app.core.agent import Agent
+from sessions_app.core.events import Event
+from sessions_app.core.platform import Approval, Approve, ChangeArguments
+from sessions_app.forms import in_words
+from sessions_app.fragments.people import Viewer
+from sessions_app.fragments.wording import Pairs, pairs_of
+from sessions_app.models import StoredItem
+
+Posted = Mapping[str, str]
+
+
+def is_approval(item: StoredItem) -> bool:
+    """Whether an item asks a person to let a tool run."""
+    return item.type == Approval.type_name()
+
+
+def asked_class(item: StoredItem, event: type[Event], agent: Agent[Any, Any] | None) -> type[BaseModel] | None:
+    """Return the class whose fields a form for an event shows; None where this process does not know it."""
+    if event is not ChangeArguments:
+        return event
+    return agent.find_tool(_data(item)["tool"]) if agent else None
+
+
+def arguments_of(item: StoredItem) -> dict[str, Any]:
+    """Return the arguments an approval is about."""
+    arguments: dict[str, Any] = json.loads(_data(item)["arguments"])
+    return arguments
+
+
+def fixed_values(item: StoredItem, event: type[Event]) -> Posted:
+    """Return what a form posts unseen: an approval names what was looked at."""
+    return {"digest": _data(item)["digest"]} if event is Approve else {}
+
+
+def payload_of(event: type[Event], values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the payload of an event from the values of its form."""
+    return {"arguments": values} if event is ChangeArguments else values
+
+
+def title(item: StoredItem) -> str:
+    """Return what an approval asks, or what it was about."""
+    tool = in_words(_data(item)["tool"])
+    return _("Run “{tool}” with this?").format(tool=tool) if item.render_status == "pending" else tool
+
+
+def verdict(item: StoredItem, viewer: Viewer) -> str:
+    """Return how a person decided; empty while nobody has."""
+    data = _data(item)
+    who = _("you") if data["by"] == viewer.name else data["by"]
+    match data["decision"]:
+        case "approved":
+            return _("Approved by {who}.").format(who=who)
+        case "declined" if data["reason"]:
+            return _("Declined by {who}: {reason}").format(who=who, reason=data["reason"])
+        case "declined":
+            return _("Declined by {who}.").format(who=who)
+        case "changed":
+            return _("Changed by {who}.").format(who=who)
+        case _:
+            return ""
+
+
+def is_given(item: StoredItem) -> bool:
+    """Whether a person has let the tool run."""
+    return bool(_data(item)["decision"] == "approved")
+
+
+def details(item: StoredItem) -> Pairs:
+    """Return the arguments as a person reads them."""
+    return pairs_of(arguments_of(item))
+
+
+def _data(item: StoredItem) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(item.data)
+    return data
