@@ -84,11 +84,12 @@ def handle_session_event(change: Change, event: Event) -> None:
     apply_event_result(change, change.agent.handle_event(view, event))
 
 
-def handle_session_effect_ended(change: Change, ended: EffectEnded) -> None:
-    """Tell the agent how one of its effects ended."""
+def handle_session_effect_ended(change: Change, ended: EffectEnded) -> bool:
+    """Tell the agent how one of its effects ended, and return whether it made something of it."""
     result = change.agent.handle_effect_ended(SessionView(load_agent_state(change), change.draft), ended)
     if result is not None:
         apply_event_result(change, result)
+    return result is not None
 
 
 def handle_item_event(change: Change, record: ItemRecord, event: Event) -> None:
@@ -96,11 +97,12 @@ def handle_item_event(change: Change, record: ItemRecord, event: Event) -> None:
     change.change_item(record, load_item(record).handle_event(event))
 
 
-def handle_item_effect_ended(change: Change, record: ItemRecord, ended: EffectEnded) -> None:
-    """Tell an item how one of its effects ended."""
+def handle_item_effect_ended(change: Change, record: ItemRecord, ended: EffectEnded) -> bool:
+    """Tell an item how one of its effects ended, and return whether it made something of it."""
     result = load_item(record).handle_effect_ended(ended)
     if result is not None:
         change.change_item(record, result)
+    return result is not None
 
 
 def apply_event_result(change: Change, result: Any) -> None:

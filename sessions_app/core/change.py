@@ -32,6 +32,7 @@ from .platform import (
     MODEL_POLICY,
     PLATFORM_ITEMS,
     AssistantMessage,
+    EmittedValue,
     GenerateResponse,
     RunTool,
     ToolCall,
@@ -218,6 +219,15 @@ def load_item(record: ItemRecord) -> ContextItem[Any]:
         return load(cls, record.data).with_id(record.id)
     except ValidationError as error:
         raise HandlerError(f"{cls.__name__} cannot read item {record.id}: {explain(error)}") from error
+
+
+def load_effect(value: EmittedValue) -> Effect:
+    """Return an effect as its author's class. Raises `HandlerError` where this process does not know it."""
+    cls = find("effect", value.type)
+    if cls is None:
+        raise HandlerError(f'No effect has the type "{value.type}". Import the module that defines it.')
+    loaded: Effect = load(cls, value.payload)
+    return loaded
 
 
 def storable(value: Mapping[str, Any], what: str) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from .author import handle_item_effect_ended, handle_session_effect_ended
 from .canonical import NotStorable, parse_json
-from .change import EFFECTS_PER_EVENT, Change, is_tool_call, kept_reply, short_reason
+from .change import EFFECTS_PER_EVENT, Change, is_tool_call, kept_reply, load_effect, short_reason
 from .data import explain, find, load
 from .effects import Effect, EffectEnded
-from .errors import EventDropped, HandlerError, NotLoaded
+from .errors import EventDropped, NotLoaded
 from .event_log import Incoming
 from .events import Event, Sender
 from .items import ItemResult
@@ -22,6 +22,7 @@ from .operations import ItemChanged
 from .platform import (
     Approval,
     AssistantMessage,
+    EffectFailed,
     EffectHasEnded,
     EmittedValue,
     GenerateResponse,
@@ -33,6 +34,7 @@ from .platform import (
 )
 from .state import Draft, EffectRecord, ItemRecord
 from .text import is_blank
+from .turn import MAY_BE_TRIED_AGAIN
 
 CUT_TRIES = 2
 """How often a model may run into its output limit in a row before a person is asked."""
@@ -159,18 +161,10 @@ def handle_tool_finished(change: Change, event: ToolFinished) -> list[Incoming]:
     call = _owner(change, effect)
     change.end_effect(effect.id, "done")
     for index, item in enumerate(event.items):
-        effects = [_load_effect(value) for value in item.effects]
+        effects = [load_effect(value) for value in item.effects]
         change.create_stored(change.step.next_id(), item.type, item.data, effects, parent=call.id, index=index)
     sender = Sender("tool", effect.id, str(call.data["name"]))
     return [_follow(event, value, sender) for value in event.events]
-
-
-def _load_effect(value: EmittedValue) -> Effect:
-    cls = find("effect", value.type)
-    if cls is None:
-        raise HandlerError(f'No effect has the type "{value.type}". Import the module that defines it.')
-    loaded: Effect = load(cls, value.payload)
-    return loaded
 
 
 def _follow(event: Event, value: EmittedValue, sender: Sender, item_id: str = "", effect_id: str = "") -> Incoming:
@@ -210,22 +204,30 @@ def _end_tool(change: Change, call: ItemRecord, event: EffectHasEnded) -> None:
 
 
 def _tell_owner(change: Change, effect: EffectRecord, owner: ItemRecord | None, event: EffectHasEnded) -> None:
-    """Let the owner react. A hook that raises changes nothing and leaves the end to the platform."""
+    """Let the owner react. A hook that raises or returns nothing leaves the end to the platform.
+
+    A pending item is then closed when the machine settles; a failure of the session's own work becomes an item.
+    """
     ended = EffectEnded(_known_effect(effect), event.outcome, event.message)
     attempt = replace(change, draft=Draft(change.draft))
+    reason = event.message
     try:
         if owner is None:
-            handle_session_effect_ended(attempt, ended)
-        elif not owner.closed:
-            handle_item_effect_ended(attempt, owner, ended)
+            handled = handle_session_effect_ended(attempt, ended)
+        else:
+            handled = owner.closed != "" or handle_item_effect_ended(attempt, owner, ended)
     except NotLoaded:
         raise
     except BaseException as error:
+        handled = False
+        reason = f"Its handle_effect_ended failed. {short_reason(error)}"
         if owner is not None:
-            reason = f"Its handle_effect_ended failed. {short_reason(error)}"
             change.draft.record(ItemChanged(id=owner.id, reason=reason))
     else:
         change.draft.absorb(attempt.draft)
+    if owner is None and not handled and event.outcome in MAY_BE_TRIED_AGAIN:
+        failed = EffectFailed(effect=effect.type, payload=effect.payload, outcome=event.outcome, reason=reason)
+        change.create_item(ItemResult(failed))
 
 
 def _known_effect(effect: EffectRecord) -> Effect | None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from .change import Change, is_tool_call, kept_reply
+from .change import Change, is_tool_call, kept_reply, load_effect
 from .errors import EventRejected
 from .events import Event, Sender
 from .items import ItemResult
 from .operations import ItemChanged
-from .platform import AssistantMessage, Retry, Skip, Stop, TryAgain, UserMessage, UserMessageSent
+from .platform import (
+    AssistantMessage,
+    EffectFailed,
+    EmittedValue,
+    Retry,
+    Skip,
+    Stop,
+    TryAgain,
+    UserMessage,
+    UserMessageSent,
+)
 from .state import EffectRecord, ItemRecord
 from .text import is_blank
 from .turn import MAY_BE_TRIED_AGAIN
@@ -79,6 +89,9 @@ def handle_retry(change: Change, event: Retry) -> None:
 
 def handle_try_again(change: Change, record: ItemRecord, event: TryAgain) -> None:
     """Run the failed effect of an item again, reopening the item, unless a model was shown the failure."""
+    if record.type == EffectFailed.type_name():
+        _run_again(change, record)
+        return
     effect = change.draft.last_effect(record.id)
     if effect is None or not _has_failed(record, effect):
         raise EventRejected("conflict", "There is nothing to try again here.")
@@ -89,6 +102,13 @@ def handle_try_again(change: Change, record: ItemRecord, event: TryAgain) -> Non
     elif record.reason:
         change.draft.record(ItemChanged(id=record.id, reason=""))
     change.restart_effect(effect)
+
+
+def _run_again(change: Change, record: ItemRecord) -> None:
+    """Run a session's effect anew, from what its failure kept; the failure is history then."""
+    failed = EffectFailed.model_validate(record.data, extra="ignore")
+    change.start_effect(load_effect(EmittedValue(type=failed.effect, payload=failed.payload)))
+    change.delete(record)
 
 
 def _has_failed(record: ItemRecord, effect: EffectRecord) -> bool:
@@ -104,7 +124,10 @@ def _was_shown(change: Change, record: ItemRecord) -> bool:
 
 
 def handle_skip(change: Change, record: ItemRecord, event: Skip) -> None:
-    """Stop waiting for an item."""
+    """Stop waiting for an item, or take note of a failure."""
+    if record.type == EffectFailed.type_name():
+        change.delete(record)
+        return
     if not record.open or is_tool_call(record) or record.type == AssistantMessage.type_name():
         raise EventRejected("conflict", "This is not waiting for anything.")
     change.cancel_effects(record.id)

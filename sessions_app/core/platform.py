@@ -65,6 +65,27 @@ class ToolError(ContextItem, type="@platform/tool-error"):
         return RenderResult.ready(Message.user(self.message))
 
 
+class EffectFailed(ContextItem, type="@platform/effect-failed"):
+    """A session's effect failed, and the agent made nothing of it: a person and the model see it here.
+
+    `payload` is the effect's own, to run it again.
+    """
+
+    effect: str
+    payload: Mapping[str, Any]
+    outcome: Outcome
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """What the model reads."""
+        words = self.effect.replace("-", " ")
+        return f"({words}: {self.outcome}. {self.reason})" if self.reason else f"({words}: {self.outcome})"
+
+    def render(self) -> RenderResult:
+        return RenderResult.ready(Message.user(self.text))
+
+
 class Approve(ContextItemEvent, type="@platform/approve", label="Approve"):
     """A person lets a tool run. `digest` names the arguments they saw."""
 
@@ -206,5 +227,5 @@ CreatedItem.model_rebuild()
 PUBLIC_SESSION_EVENTS = (UserMessageSent, Stop, Retry)
 PUBLIC_ITEM_EVENTS = (TryAgain, Skip)
 PLATFORM_ITEMS: frozenset[str] = frozenset(
-    item.type_name() for item in (UserMessage, AssistantMessage, ToolCall, ToolError, Approval)
+    item.type_name() for item in (UserMessage, AssistantMessage, ToolCall, ToolError, Approval, EffectFailed)
 )

@@ -13,7 +13,7 @@ from .errors import HandlerError
 from .language_model import ModelRequest, ToolSpecification
 from .messages import AssistantPart, Message, TextPart, ToolCallPart, ToolResultPart
 from .operations import Render
-from .platform import PLATFORM_ITEMS, AssistantMessage, ToolCall, ToolError, UserMessage
+from .platform import PLATFORM_ITEMS, AssistantMessage, EffectFailed, ToolCall, ToolError, UserMessage
 from .state import ItemRecord, Snapshot
 from .text import is_blank, shorten
 from .tools import TOOL_NAME
@@ -110,6 +110,8 @@ def _item_messages(state: Snapshot, item_id: str) -> Iterator[Message]:
         yield Message.user(_closed_text(record))
     elif record.type == UserMessage.type_name():
         yield Message.user(record.data["text"])
+    elif record.type == EffectFailed.type_name():
+        yield Message.user(EffectFailed.model_validate(record.data, extra="ignore").text)
     elif record.type == AssistantMessage.type_name():
         yield from _assistant_messages(state, record)
     else:

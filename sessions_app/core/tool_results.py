@@ -11,7 +11,7 @@ from .effects import ContextItemEffect, Effect
 from .errors import HandlerError
 from .events import Event
 from .items import ContextItem, ItemResult
-from .platform import Approval, AssistantMessage, ToolCall
+from .platform import Approval, AssistantMessage, EffectFailed, ToolCall
 from .tools import Tool, ToolResult
 
 
@@ -32,8 +32,8 @@ def _created(tool_name: str, item: Any) -> dict[str, Any]:
     result: Any = as_result(item)
     if not isinstance(result, ItemResult) or not isinstance(result.data, ContextItem):
         raise HandlerError(f"{tool_name} returned {type(item).__name__} among its items. Return context items.")
-    if isinstance(result.data, AssistantMessage | ToolCall | Approval):
-        raise HandlerError(f"{tool_name} returned {type(result.data).__name__}, which only a model's reply makes.")
+    if isinstance(result.data, AssistantMessage | ToolCall | Approval | EffectFailed):
+        raise HandlerError(f"{tool_name} returned {type(result.data).__name__}, which only the platform makes.")
     for effect in result.effects:
         if not isinstance(effect, ContextItemEffect):
             raise HandlerError(f"A context item starts ContextItemEffect objects, not {type(effect).__name__}.")

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from sessions_app.core.data import find
-from sessions_app.core.platform import ToolError
+from sessions_app.core.platform import EffectFailed, ToolError
 from sessions_app.core.state import id_key
 from sessions_app.core.turn import MAY_BE_TRIED_AGAIN
 from sessions_app.forms import in_words
@@ -58,6 +58,8 @@ def failed_event(event: StoredEvent) -> FailedEvent:
 
 def item_card(row: StoredItem, desk: Desk, *, call: StoredItem | None = None, call_open: bool = False) -> Card:
     """Return the card of a custom item; `call` is the tool call it hangs under."""
+    if row.type == EffectFailed.type_name():
+        return _failure_card(row, desk)
     data: dict[str, Any] = json.loads(row.data)
     effect = desk.effects.get(row.item_id)
     events = public_events(row.type)
@@ -92,6 +94,28 @@ def item_card(row: StoredItem, desk: Desk, *, call: StoredItem | None = None, ca
         can_skip=is_open and state in ("failed", "asking") and not is_approval(row),
         takes_answers=bool(events),
         key=f"{row.item_id}-{row.updated_seq}",
+    )
+
+
+def _failure_card(row: StoredItem, desk: Desk) -> Card:
+    """Work of the session's own that failed."""
+    data = json.loads(row.data)
+    name = in_words(data["effect"])
+    return Card(
+        id=row.item_id,
+        type=row.type,
+        data=data,
+        name=name,
+        state="failed",
+        since=row.created_at,
+        title=name,
+        reason=for_people(data["reason"]),
+        closed="" if data["reason"] else data["outcome"],
+        details=pairs_of(data["payload"]),
+        can_try_again=True,
+        can_skip=True,
+        failed_events=desk.failed.get(row.item_id, ()),
+        key=row.item_id,
     )
 
 

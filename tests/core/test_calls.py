@@ -536,9 +536,9 @@ class PickyAgent(Agent[LabState], name="picky"):
         (None, "picky returned NoneType, not a ToolResult"),
         (ToolResult(context_items=["text"]), "picky returned str among its items"),  # type: ignore[list-item]
         (ToolResult(events=[Found(text="x")]), "picky sent Found, but declares no events"),  # type: ignore[type-var]
-        (ToolResult(context_items=[AssistantMessage(text="x")]), "only a model's reply makes"),
+        (ToolResult(context_items=[AssistantMessage(text="x")]), "only the platform makes"),
         (ToolResult(context_items=[Card(text="x" * 300_000)]), "Card is larger than 256 KB"),
-        (ToolResult(context_items=[ToolCall(name="x", arguments="{}")]), "only a model's reply makes"),
+        (ToolResult(context_items=[ToolCall(name="x", arguments="{}")]), "only the platform makes"),
     ],
 )
 def test_a_result_that_breaks_a_rule_is_a_tool_error_that_names_it(result: Any, said: str) -> None:

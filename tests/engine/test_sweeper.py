@@ -68,7 +68,7 @@ def test_what_nobody_here_knows_is_left_alone_and_logged_once(
     overdue(effect)
     sweeper.sweep()
     assert outcome(effect)[0] == "timed out"
-    StoredEffect.objects.filter(pk=effect.pk).update(type="t-report")
+    counter.delete()  # Its rows were changed by hand, so its history cannot give them.
 
 
 def test_much_unknown_work_does_not_hide_the_rest(
