@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db import OperationalError
@@ -190,7 +191,7 @@ def end_effect(
     concludes, unless `result_too` says that the result itself cannot be applied.
     """
 
-    def decide(loaded: LoadedSession) -> Proposal | Receipt:
+    def decide(loaded: LoadedSession, *, untold: bool = False) -> Proposal | Receipt:
         row = loaded.effect_rows.get(effect.effect_id)
         if row is None or row.attempt != effect.attempt:
             return receipts.NOTHING
@@ -198,11 +199,14 @@ def end_effect(
             return receipts.NOTHING
         if lost and (row.lease_until is None or row.lease_until > loaded.time):
             return receipts.NOTHING
-        ended = EffectHasEnded.model_validate({"effect_id": row.effect_id, "outcome": outcome, "message": message})
-        payload = ended.model_dump(mode="json")
+        facts = {"effect_id": row.effect_id, "outcome": outcome, "message": message, "untold": untold}
+        payload = EffectHasEnded.model_validate(facts).model_dump(mode="json")
         return Proposal(Incoming(EffectHasEnded.type_name(), payload, SYSTEM, loaded.time), {})
 
     receipt = _change(effect.session_id, decide, effect.owner_item)
+    if receipt.status == "failed":
+        # Its hook is not pure. That must not keep the effect open, to be ended in vain again and again.
+        receipt = _change(effect.session_id, partial(decide, untold=True), effect.owner_item)
     return None if receipt is receipts.NOTHING else receipt
 
 

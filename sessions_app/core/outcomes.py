@@ -212,7 +212,9 @@ def _tell_owner(change: Change, effect: EffectRecord, owner: ItemRecord | None, 
     attempt = replace(change, draft=Draft(change.draft))
     reason = event.message
     try:
-        if owner is None:
+        if event.untold:
+            handled = False
+        elif owner is None:
             handled = handle_session_effect_ended(attempt, ended)
         else:
             handled = owner.closed != "" or handle_item_effect_ended(attempt, owner, ended)

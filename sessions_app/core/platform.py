@@ -185,12 +185,16 @@ class ToolFinished(SessionEvent, type="@platform/tool-finished", private=True):
 
 
 class EffectHasEnded(SessionEvent, type="@platform/effect-ended", private=True):
-    """An effect reached an outcome. `event` is what its `run` returned, applied with the outcome."""
+    """An effect reached an outcome. `event` is what its `run` returned, applied with the outcome.
+
+    `untold` leaves the owner's `handle_effect_ended` out, as that could not be used.
+    """
 
     effect_id: str
     outcome: Outcome
     message: str = ""
     event: EmittedValue | None = None
+    untold: bool = False
 
 
 class Stop(SessionEvent, type="@platform/stop"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from typing import Any
 
@@ -9,8 +10,19 @@ import pytest
 
 from sessions_app import engine
 from sessions_app.core.events import Sender
-from sessions_app.models import StoredEvent, StoredSession
-from tests.engine.conftest import in_threads
+from sessions_app.models import StoredEffect, StoredEvent, StoredItem, StoredSession
+from sessions_app.sdk import (
+    Agent,
+    EffectContext,
+    EffectEnded,
+    EventResult,
+    SessionEffect,
+    SessionEvent,
+    SessionState,
+    set_title,
+)
+from tests.engine.agents import Tally
+from tests.engine.conftest import Pump, in_threads
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -67,3 +79,33 @@ def test_a_handler_that_reaches_for_the_outside_is_found(counter: StoredSession,
     receipt = engine.dispatch_event(counter, "t-reached", {"what": what}, sender=ann)
     assert receipt.status == "failed"
     assert "A handler used" in StoredEvent.objects.get(session=counter, seq=2).reason
+
+
+class Guess(SessionEvent, type="t-guess-later"):
+    pass
+
+
+class Fail(SessionEffect, type="t-fail"):
+    async def run(self, context: EffectContext) -> None:
+        raise RuntimeError("It did not work.")
+
+
+class GuessingAgent(Agent[Tally, Guess], name="t-guessing-hook"):
+    def handle_event(self, state: SessionState[Tally], event: Guess) -> EventResult:
+        return EventResult(effects=[Fail()])
+
+    def handle_effect_ended(self, state: SessionState[Tally], ended: EffectEnded) -> EventResult:
+        return EventResult([set_title(str(random.random()))])
+
+
+def test_a_hook_that_is_not_pure_does_not_keep_its_effect_open(user: Any, ann: Sender, pump: Pump) -> None:
+    session = engine.create_session(GuessingAgent.name, {}, user=user)
+    engine.dispatch_event(session, "t-guess-later", {}, sender=ann)
+    pump()
+    pump()
+    ends = StoredEvent.objects.filter(session=session, type="@platform/effect-ended").order_by("seq")
+    assert [event.status for event in ends] == ["failed", "failed", "applied"]
+    assert "two different results" in ends[0].reason
+    assert StoredEffect.objects.get(session=session).outcome == "failed"
+    assert StoredItem.objects.filter(session=session, type="@platform/effect-failed").count() == 1
+    session.delete()  # What was not pure cannot be replayed.
