@@ -25,3 +25,17 @@ def blocks(page: Path) -> Iterator[Block]:
     text = page.read_text()
     for found in BLOCK.finditer(text):
         yield Block(found[1], found[2] or "", found[3], text[: found.start(3)].count("\n") + 1)
+
+
+def python_blocks(page: Path) -> list[Block]:
+    """The Python of a page, without files that a reader is to save: a tutorial has a test of its own."""
+    return [block for block in blocks(page) if block.language == "python" and not block.info.endswith(".py")]
+
+
+def named_block(page: str, name: str) -> Block:
+    """The block of a page in docs/ whose fence says this name."""
+    return next(block for block in blocks(DOCS / page) if block.info == name)
+
+
+def lines_of_code(block: Block) -> int:
+    return sum(1 for line in block.text.splitlines() if line.strip())

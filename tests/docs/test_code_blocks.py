@@ -1,32 +1,31 @@
 """What the documentation shows is run, and its links lead somewhere."""
 
 import re
+import subprocess
+import sys
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import DOCS, PAGES, Block, blocks
+from tests.docs.pages import DOCS, PAGES, ROOT, lines_of_code, named_block, python_blocks
 
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
+ORIGINAL_FLIGHT_SEARCH = 42
+"""Lines that are not blank in the Agent SDK's own example of a custom tool loading UI."""
+
 pytestmark = pytest.mark.docs
-
-
-def python_blocks(page: Path) -> list[Block]:
-    """Blocks without a file name; those with one are a tutorial's, which has a test of its own."""
-    return [block for block in blocks(page) if block.language == "python" and not block.info]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if python_blocks(page)], ids=lambda page: page.name)
 def test_python_blocks_run(page: Path) -> None:
-    """The blocks of a page are run in order, in one namespace."""
-    namespace = {"__name__": f"docs_{page.stem.replace('-', '_')}"}
-    for block in python_blocks(page):
-        # Blank lines before the code make a traceback name the line of the page.
-        exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), namespace)
+    """In a process of its own, as what a page defines must not meet the project's own agents."""
+    command = [sys.executable, "-W", "error", "-m", "tests.docs.run_page", str(page)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -54,3 +53,11 @@ def test_the_index_names_every_page() -> None:
 def test_every_block_says_its_language() -> None:
     fences = chain.from_iterable(re.findall(r"^```.*$", page.read_text(), re.MULTILINE)[::2] for page in PAGES)
     assert "```" not in set(fences)
+
+
+def test_the_smallest_agent_has_five_lines_at_most() -> None:
+    assert lines_of_code(named_block("agent-sdk-map.md", "smallest")) <= 5
+
+
+def test_the_flight_search_is_no_longer_than_the_original() -> None:
+    assert lines_of_code(named_block("agent-sdk-map.md", "flights")) <= ORIGINAL_FLIGHT_SEARCH
