@@ -1,13 +1,16 @@
-"""Writes docs/reference.md from the docstrings of what authors import: `.venv/bin/python -m docs.make_reference`."""
+"""Writes docs/reference.md from the docstrings of what authors import: `.venv/bin/python -m docs.make_reference`.
+
+Signatures are taken from the source, so the page does not depend on the Python that writes it.
+"""
 
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,9 +23,10 @@ PUBLIC = {
     testing: ["AgentHarness", "tool_calls"],
     providers: providers.__all__,
 }
+ENTRIES = {getattr(module, name) for module, names in PUBLIC.items() for name in names}
 HEAD = """# Reference
 
-Made from the docstrings by `.venv/bin/python -m docs.make_reference`; edit them, not this page. The examples use:
+Made from the docstrings by `.venv/bin/python -m docs.make_reference`; edit them, not this page. Its examples use:
 
 ```python
 from sessions_app.providers import *
@@ -30,109 +34,112 @@ from sessions_app.sdk import *
 from sessions_app.testing import AgentHarness, tool_calls
 ```
 """
-NAMES = {getattr(module, name) for module, names in PUBLIC.items() for name in names}
-EXAMPLE = re.compile(r"(?:^ {4}.*\n?|^\n(?= {4}))+", re.MULTILINE)
+EXAMPLE = re.compile(r"(?:^ {4}.*\n|^\n(?=\n* {4}))+", re.MULTILINE)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def reference() -> str:
     """Return the whole page."""
-    return "\n".join([HEAD, *(part for module, names in PUBLIC.items() for part in module_part(module, names))])
+    parts = [part for module, names in PUBLIC.items() for part in module_parts(module, names)]
+    return "\n\n".join([HEAD.strip(), *parts]) + "\n"
 
 
-def module_part(module: ModuleType, names: list[str]) -> Iterator[str]:
-    yield f"## `{module.__name__}`\n\n{prose(module)}"
+def module_parts(module: ModuleType, names: list[str]) -> Iterator[str]:
+    yield f"## {module.__name__}"
+    yield prose(inspect.getdoc(module))
     for name in names:
         value = getattr(module, name)
-        yield f"### {name}\n\n`{heading(name, value)}`\n\n{prose(value)}"
-        if isinstance(value, type):
-            yield from class_part(value)
+        yield f"### {name}"
+        yield from class_parts(value) if isinstance(value, type) else function_parts(value)
 
 
-def heading(name: str, value: Any) -> str:
-    if not isinstance(value, type):
-        return f"{name}{signature(value)}"
-    bases = [base.__name__ for base in value.__mro__[1:] if base in NAMES]
-    return f"class {name}({', '.join([*bases[:1], *class_keywords(value)])})".replace("()", "")
+def function_parts(function: Callable[..., Any]) -> Iterator[str]:
+    node = source_of(function)
+    assert isinstance(node, Function)
+    yield f"`{signature(node)}`"
+    yield prose(ast.get_docstring(node))
 
 
-def class_keywords(cls: type) -> Iterator[str]:
-    """What may be written behind the bases, as in `class Found(SessionEvent, type="found")`."""
-    for base in cls.__mro__:
-        if "__init_subclass__" in vars(base) and base.__module__.startswith("sessions_app"):
-            parameters = inspect.signature(vars(base)["__init_subclass__"].__func__).parameters.values()
-            named = [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
-            yield from (f"{each.name}=…" for each in named)
-            if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters):
-                return
-
-
-def class_part(cls: type) -> Iterator[str]:
-    described = [line for owner in owners(cls) for line in fields(owner)]
-    described += [line for owner in owners(cls) for line in methods(owner)]
-    if described:
-        yield "\n".join(described) + "\n"
+def class_parts(cls: type) -> Iterator[str]:
+    nodes = [node for node in map(source_of, owners(cls)) if isinstance(node, ast.ClassDef)]
+    yield f"`{class_heading(cls, nodes)}`"
+    yield prose(ast.get_docstring(nodes[0]))
+    members = [line for node in nodes for line in fields(node)] + [line for node in nodes for line in methods(node)]
+    if members:
+        yield "\n".join(members)
 
 
 def owners(cls: type) -> list[type]:
-    """The class and those bases of ours that have no entry of their own."""
-    return [cls, *(base for base in cls.__mro__[1:] if base.__module__.startswith("sessions_app") and base not in NAMES)]
+    """The class, and those bases of ours that have no entry of their own."""
+    return [
+        cls,
+        *(base for base in cls.__mro__[1:] if base.__module__.startswith("sessions_app") and base not in ENTRIES),
+    ]
 
 
-def fields(cls: type) -> Iterator[str]:
-    notes = attribute_docstrings(cls)
-    for name, annotation in inspect.get_annotations(cls).items():
-        if not name.startswith("_") and name != "model_config":
-            shown = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-            shown = re.sub(r"^ClassVar\[(.*)\]$", r"\1", shown)
-            yield bullet(f"{name}: {shown}{default(cls, name)}", notes.get(name, ""))
+def class_heading(cls: type, nodes: list[ast.ClassDef]) -> str:
+    bases = [base.__name__ for base in cls.__mro__[1:] if base in ENTRIES][:1]
+    definers = [function for node in nodes for function in functions(node) if function.name == "__init_subclass__"]
+    keywords = dict.fromkeys(f"{argument.arg}=…" for function in definers for argument in function.args.kwonlyargs)
+    makers = [function for function in functions(nodes[0]) if function.name == "__init__"]
+    made = [f"; {cls.__name__}{signature(maker).removeprefix('__init__').removesuffix(' -> None')}" for maker in makers]
+    listed = ", ".join([*bases, *keywords])
+    return f"class {cls.__name__}" + (f"({listed})" if listed else "") + "".join(made)
 
 
-def default(cls: type, name: str) -> str:
-    known = {field.name: field.default for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
-    known |= {key: field.default for key, field in getattr(cls, "model_fields", {}).items()}
-    value = known.get(name, vars(cls).get(name))
-    plain = isinstance(value, str | int | float | tuple | None) and (value is not None or name in known)
-    return f" = {value!r}" if plain else ""
+def fields(node: ast.ClassDef) -> Iterator[str]:
+    for statement, following in pairwise([*node.body, ast.Pass()]):
+        if isinstance(statement, ast.AnnAssign) and not ast.unparse(statement.target).startswith("_"):
+            shown = re.sub(r": ClassVar\[(.*?)\](?= = |$)", r": \1", ast.unparse(statement))
+            yield bullet(shown, below(following))
 
 
-def attribute_docstrings(cls: type) -> dict[str, str]:
-    """The texts that stand below attributes."""
-    body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0].body
-    pairs = zip(body, body[1:], strict=False)
-    return {
-        one.target.id: inspect.cleandoc(two.value.value)
-        for one, two in pairs
-        if isinstance(one, ast.AnnAssign) and isinstance(two, ast.Expr) and isinstance(two.value, ast.Constant)
-    }
+def below(statement: ast.stmt) -> str:
+    """The text that stands below an attribute."""
+    match statement:
+        case ast.Expr(value=ast.Constant(value=str(text))):
+            return text
+        case _:
+            return ""
 
 
-def methods(cls: type) -> Iterator[str]:
-    for name, value in vars(cls).items():
-        function = value.fget if isinstance(value, property) else inspect.unwrap(getattr(value, "__func__", value))
-        if name.startswith("_") or not inspect.isfunction(function):
-            continue
-        returned = f": {function.__annotations__.get('return', '')}"
-        yield bullet(name + (returned if isinstance(value, property) else signature(function)), doc(function))
+def methods(node: ast.ClassDef) -> Iterator[str]:
+    for function in functions(node):
+        text = ast.get_docstring(function)
+        if text and not function.name.startswith("_"):
+            is_property = any(ast.unparse(decorator) == "property" for decorator in function.decorator_list)
+            returned = f": {ast.unparse(function.returns)}" if function.returns else ""
+            yield bullet(function.name + returned if is_property else signature(function), text)
 
 
-def signature(function: Any) -> str:
-    found = inspect.signature(function)
-    kept = [each for name, each in found.parameters.items() if name not in ("self", "cls")]
-    return str(found.replace(parameters=kept)).replace("'", "")
+def functions(node: ast.ClassDef) -> Iterator[Function]:
+    return (statement for statement in node.body if isinstance(statement, Function))
+
+
+def signature(node: Function) -> str:
+    arguments = ast.unparse(node.args)
+    arguments = re.sub(r"^(self|cls)(, |$)", "", arguments)
+    returned = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    is_async = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
+    return f"{is_async}{node.name}({arguments}){returned}"
+
+
+def source_of(value: Any) -> ast.stmt:
+    return ast.parse(textwrap.dedent(inspect.getsource(value))).body[0]
 
 
 def bullet(code: str, text: str) -> str:
-    return f"- `{code}`" + (f" – {' '.join(text.split())}" if text else "")
+    return f"- `{code}`" + (f": {' '.join(text.split())}" if text else "")
 
 
-def prose(value: Any) -> str:
-    """A docstring as Markdown; what is indented in it is an example, which is run."""
-    return EXAMPLE.sub(lambda found: f"```python\n{textwrap.dedent(found[0]).strip()}\n```\n", doc(value) + "\n")
+def prose(text: str | None) -> str:
+    """A docstring as Markdown. What is indented in it is an example, which is run."""
+    return EXAMPLE.sub(as_block, (text or "") + "\n").strip()
 
 
-def doc(value: Any) -> str:
-    own = value.__dict__.get("__doc__") if isinstance(value, type) else value.__doc__
-    return inspect.cleandoc(own or "")
+def as_block(example: re.Match[str]) -> str:
+    return f"\n```python\n{textwrap.dedent(example[0]).strip()}\n```\n"
 
 
 if __name__ == "__main__":

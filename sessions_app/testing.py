@@ -1,10 +1,5 @@
 """Test an agent in memory: the same reducer, a scripted model, and effects that run when the test says so.
 
-    session = AgentHarness(TravelAgent, model=[tool_calls(FindFlights(destination="Tokyo")), "Take the first."])
-    session.say("I want to go to Tokyo.")
-    session.run_all()
-    assert session.answer == "Take the first."
-
 Nothing here needs Django, a broker or a network. A harness checks what holds for every agent: handling an event
 twice gives the same result, and what would be stored adds up to the state.
 """
@@ -46,13 +41,25 @@ SYSTEM = Sender("system")
 
 
 def tool_calls(*tools: Tool[Any], text: str = "") -> ModelResponse:
-    """Return a model's response that calls tools, to put into a script. The tools hold the arguments."""
+    """Return a model's response that calls tools, to put into a script. The tools hold the arguments.
+
+    Example: `tool_calls(FindFlights(destination="Tokyo"), text="I will look.")`.
+    """
     calls = [ToolCallPart(id="", name=tool.tool_name, arguments=tool.model_dump_json(by_alias=True)) for tool in tools]
     return ModelResponse(parts=(*([TextPart(text=text)] if text else []), *calls))
 
 
 class AgentHarness:
-    """One agent session in memory.
+    """One agent session in memory. `args` are what `create_session` takes.
+
+        class Greeter(Agent, name="greeter"):
+            system_prompt = "Greet people by name."
+
+
+        session = AgentHarness(Greeter, model=["Hello, Ann."])
+        session.say("I am Ann.")
+        session.run_all()
+        assert session.answer == "Hello, Ann."
 
     `model` answers instead of the agent's own: a `LanguageModel`, or a list of texts and responses. Raises
     `EventRejected` where an event is refused, `AssertionError` where a handler is not pure or no session comes to be.
@@ -94,11 +101,11 @@ class AgentHarness:
         return next((item.text for item in reversed(self.items(platform.AssistantMessage))), "")
 
     def items(self, cls: type[ItemT]) -> list[ItemT]:
-        """Return the items of a class, also hidden ones and those under tool calls, oldest first."""
+        """Return the items of a class in the session, also hidden ones and those under tool calls, oldest first."""
         return [item for record in self.memory.items.values() if isinstance(item := load_item(record), cls)]
 
     def item(self, cls: type[ItemT]) -> ItemT:
-        """Return the only item of a class."""
+        """Return the only item of a class. Raises `ValueError` where there are none or several."""
         (item,) = self.items(cls)
         return item
 
@@ -137,7 +144,10 @@ class AgentHarness:
         return waiting[0], platform.Approval.model_validate(waiting[0].data)
 
     def dispatch(self, event: Event, item_id: str = "", **details: Any) -> Transition:
-        """Send an event to the session, or to one of its items, and return how it was handled."""
+        """Send an event to the session, or to one of its items, and return how it was handled.
+
+        It comes from a person, unless `sender` says otherwise. Raises `EventRejected` where it is refused.
+        """
         return self.send(event.type_name(), dump(event), item_id, **details)
 
     def send(self, type: str, payload: Mapping[str, Any], item_id: str = "", **details: Any) -> Transition:
@@ -153,18 +163,24 @@ class AgentHarness:
         return self.send(event.type_name(), dump(event), effect.owner, **details)
 
     def run(self, which: Which) -> Transition:
-        """Run an open effect, the oldest of its kind, and return how its outcome was handled."""
+        """Run an open effect, the oldest of its kind, and return how its outcome was handled.
+
+        `which` is an effect's class, a tool's class or one of `effects`. Raises `AssertionError` where none is open.
+        """
         return asyncio.run(self._perform(self._find(which)))
 
     def run_all(self, limit: int = 100) -> None:
-        """Run open effects, oldest first, until none is left."""
+        """Run open effects, oldest first, until none is left. Raises `AssertionError` after `limit` of them."""
         for _ in range(limit):
             if self.effects:
                 self.run(self.effects[0])
         assert not self.effects, f"Effects were still open after {limit} had been run."
 
     def end(self, which: Which, outcome: str = "failed", message: str = "", event: Event | None = None) -> Transition:
-        """Give an open effect an outcome without running it. `event` is what its `run` would have returned."""
+        """Give an open effect an outcome without running it. `event` is what its `run` would have returned.
+
+        `outcome` is "done", "failed", "timed out", "cancelled" or "outcome unknown".
+        """
         effect = self._find(which)
         last = None if event is None else emitted(event)
         payload = {"effect_id": effect.id, "outcome": outcome, "message": message, "event": last}

@@ -20,16 +20,26 @@ from .tools import Tool
 
 
 class AgentState(Data):
-    """Base of an agent's state. Give every field a default, or make the first state in `create_session`."""
+    """Base of an agent's own data. Give every field a default, or make the first state in `create_session`.
+
+    Example: `class BakerState(AgentState): loaves: int = 0`, used as `Agent[BakerState]`.
+    """
 
 
 class SessionArgs(Data):
-    """Base of the arguments a session is created with. An agent without arguments uses it as it is."""
+    """Base of the arguments a session is created with. They become the form that starts a session.
+
+    Example: `class TopicArgs(SessionArgs): topic: str`, used as `def create_session(self, args: TopicArgs)`. An agent
+    without arguments uses this class as it is.
+    """
 
 
 @dataclass(frozen=True)
 class SystemPromptRenderResult:
-    """A system prompt: ready with text parts, or pending, and then generation waits."""
+    """A system prompt: ready with text parts, or pending, and then generation waits.
+
+    Example: `SystemPromptRenderResult.ready(f"Explain the answer for {state.audience}.")`.
+    """
 
     status: Literal["pending", "ready"]
     parts: tuple[TextPart, ...] = ()
@@ -47,7 +57,11 @@ class SystemPromptRenderResult:
 
 @dataclass(frozen=True)
 class StateUpdate:
-    """One change a session handler asks for. Made by the functions below."""
+    """One change a session handler asks for.
+
+    Made by `set_agent_state`, `set_context_item_order`, `set_title`, `add_context_item`, `delete_context_item` and
+    `dispatch_to_context_item`, which only say what to do. A change that cannot be made fails the whole event.
+    """
 
 
 @dataclass(frozen=True)
@@ -85,17 +99,27 @@ class DispatchToContextItem(StateUpdate):
 
 
 def set_agent_state(state: AgentState) -> StateUpdate:
-    """Replace the agent state; `state.agent_state.evolve(…)` makes the next one."""
+    """Replace the agent state. It must be of the agent's own state class.
+
+    Example: `set_agent_state(state.agent_state.evolve(status="scheduled"))`.
+    """
     return SetAgentState(state)
 
 
 def set_context_item_order(order: Sequence[str]) -> StateUpdate:
-    """Set the visible items and their order. An id left out is hidden, an id added back is restored."""
+    """Set the visible items and their order. An id left out is hidden, an id added back is restored.
+
+    Only ids of top-level items, each once. A reply that is being written stays, and nothing moves past it.
+    Example: `set_context_item_order([each for each in state.context_item_order if each != event.item_id])`.
+    """
     return SetContextItemOrder(tuple(order))
 
 
 def set_title(title: str) -> StateUpdate:
-    """Set the session's title."""
+    """Set the session's title; what is longer than 200 characters is cut.
+
+    Example: `set_title(f"Trip to {event.city}")`.
+    """
     return SetTitle(title)
 
 
@@ -106,17 +130,28 @@ def add_context_item(
     after: str | None = None,
     generate: bool = False,
 ) -> StateUpdate:
-    """Add an item, last or beside another. `generate=True` asks the model to answer once it is ready."""
+    """Add an item last, or `before` or `after` the visible item with that id.
+
+    `generate=True` asks the model to answer once the item is ready; a `UserMessage` asks by itself.
+    Example: `add_context_item(FlightSearch.create("Tokyo"), generate=True)`.
+    """
     return AddContextItem(as_result(item), before, after, generate)
 
 
 def delete_context_item(item_id: str) -> StateUpdate:
-    """Remove an item for good; deleting an assistant message removes its calls and results too."""
+    """Remove an item for good; deleting an assistant message removes its calls and results too.
+
+    A tool call cannot be deleted by itself. Example: `delete_context_item(event.item_id)`.
+    """
     return DeleteContextItem(item_id)
 
 
 def dispatch_to_context_item(item_id: str, event: ContextItemEvent) -> StateUpdate:
-    """Send an event to an item, inside the event that is being handled."""
+    """Send an event to an item, inside the event that is being handled: both are applied, or neither.
+
+    The item must take the event and not be closed.
+    Example: `dispatch_to_context_item(item_id, AnswerProvided(answer="Tea"))`.
+    """
     return DispatchToContextItem(item_id, event)
 
 
@@ -127,7 +162,11 @@ def as_result(item: ContextItem[Any] | ItemResult[Any]) -> ItemResult[Any]:
 
 @dataclass(frozen=True)
 class EventResult:
-    """What `handle_event` returns: updates, applied in order and all or none, and effects to start."""
+    """What `handle_event` returns: updates, applied in order and all or none, and effects to start.
+
+    At most 1,000 updates and 100 effects.
+    Example: `EventResult([set_agent_state(sending)], effects=[SendInvitation(title="Tea")])`.
+    """
 
     state_updates: Sequence[StateUpdate] = ()
     effects: Sequence[Effect] = ()
@@ -139,7 +178,10 @@ SessionEventT = TypeVarWithDefault("SessionEventT", bound=SessionEvent, default=
 
 @dataclass(frozen=True)
 class SessionResult(Generic[StateT]):
-    """What `create_session` returns: first state, first items in order, first effects."""
+    """What `create_session` returns: first state, first items in order, first effects.
+
+    Example: `SessionResult(PatientState(), effects=[LoadPatientData(patient_id=args.patient_id)])`.
+    """
 
     agent_state: StateT
     context_items: Sequence[ContextItem[Any] | ItemResult[Any]] = field(default=())
@@ -181,26 +223,49 @@ def agent_classes() -> dict[str, type[Agent[Any, Any]]]:
 
 
 class Agent(TypeParameters, Generic[StateT, SessionEventT]):
-    """An agent: `class TravelAgent(Agent[TripState, TripConfirmed | TicketSent], name="travel")`.
+    """An agent: its prompt, model and tools, its state, and the session events it takes.
 
     `system_prompt`, `model` and `tools` are attributes where they are constant; override `get_system_prompt`,
     `get_model` or `get_tools` where they depend on the agent state. `tools` always lists every tool the agent
-    can offer; `get_tools` picks from it. Class keywords: `name`, and `version`, a label people see.
+    can offer; `get_tools` picks from it. Class keywords: `name`, and `version`, a label people see. The brackets name
+    the state and the events: `Agent[State, Confirmed | Sent]`. Raises `DefinitionError` for a name that cannot be one.
+
+        class LoafSold(SessionEvent, type="loaf-sold"):
+            loaves: int = 1
+
+
+        class BakerState(AgentState):
+            sold: int = 0
+
+
+        class Baker(Agent[BakerState, LoafSold], name="baker"):
+            system_prompt, model = "You are a baker.", default_model()
+
+            def handle_event(self, state, event):
+                sold = state.agent_state.sold + event.loaves
+                return EventResult([set_agent_state(BakerState(sold=sold))])
     """
 
     name: ClassVar[str]
+    """What sessions, settings and commands call it: letters, digits and "-"."""
     version: ClassVar[str] = "1"
+    """A label; it is shown and never compared."""
     title: ClassVar[str] = ""
+    """What people read; the name in words where there is none."""
     description: ClassVar[str] = ""
     """One line that says what the agent is for."""
     examples: ClassVar[Sequence[str]] = ()
     """Prompts to start with, shown on an empty session's page."""
     system_prompt: str | None = None
+    """The prompt, where it is always the same."""
     model: LanguageModel | None = None
+    """The model, where it is always the same."""
     tools: Sequence[type[Tool[Any]]] = ()
+    """Every tool the agent can offer."""
     context_items: Sequence[type[ContextItem[Any]]] = ()
     """Items that no tool, handler or `create_session` makes by name; others need not be listed."""
     effects: Sequence[type[Effect]] = ()
+    """Effects that no handler starts by name; others need not be listed."""
 
     def __init_subclass__(cls, *, name: str | None = None, version: str = "1") -> None:
         super().__init_subclass__()

@@ -25,6 +25,8 @@ class Data(BaseModel):
     """Frozen data. Unknown fields are refused when an occurrence is made and kept when it is read from storage.
 
     Fields are stored by name, so an alias is only what senders and models write. NaN is never stored as null.
+    A field may not have a name that the platform uses itself: that raises `DefinitionError`.
+    Example: `class Address(Data): street: str`, as the type of a field.
     """
 
     model_config = ConfigDict(
@@ -47,7 +49,7 @@ class Data(BaseModel):
                 )
 
     def evolve(self, **changes: Any) -> Self:
-        """Return a validated copy with some fields changed. Raises `pydantic.ValidationError`."""
+        """Return a validated copy with fields changed: `self.evolve(euros=12)`. Raises `pydantic.ValidationError`."""
         current = {name: getattr(self, name) for name in type(self).model_fields}
         copy = type(self).model_validate({**current, **changes})
         if self.__pydantic_extra__:

@@ -36,7 +36,7 @@ class Policy(Data):
 
 
 class EffectContext(Protocol[EventT]):
-    """What a running effect may use."""
+    """What a running effect may use: `await context.dispatch_event(Checked(count=3))`."""
 
     @property
     def idempotency_key(self) -> str:
@@ -53,7 +53,7 @@ class EffectContext(Protocol[EventT]):
         ...
 
     async def in_thread(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run blocking code on the worker's thread pool."""
+        """Run blocking code, such as a database query, on the worker's thread pool, and return what it returns."""
         ...
 
 
@@ -85,7 +85,19 @@ class Effect(Typed):
 class SessionEffect(TypeParameters, Effect, Generic[SessionEventT]):
     """Asynchronous work of a session: `class SendInvitation(SessionEffect[InvitationSent], type="send-invitation")`.
 
-    Class keywords set the policy: `timeout` (seconds), `retries`, `delivery`.
+    Its fields are what it needs to know; its events go to the agent's `handle_event`. Class keywords set the limits:
+    `timeout` in seconds over all attempts (300), `retries` after an error (0), and `delivery`: "at-least-once", where a
+    lost worker's effect runs again, or "at-most-once", where it does not and the outcome is unknown.
+
+        class InvitationSent(SessionEvent, type="invitation-sent", private=True):
+            url: str
+
+
+        class SendInvitation(SessionEffect[InvitationSent], type="send-invitation", timeout=30, retries=2):
+            title: str
+
+            async def run(self, context):
+                return InvitationSent(url=f"https://calendar.example/{self.title}")
     """
 
     async def run(self, context: EffectContext[SessionEventT]) -> SessionEventT | None:
@@ -99,7 +111,20 @@ class SessionEffect(TypeParameters, Effect, Generic[SessionEventT]):
 
 
 class ContextItemEffect(TypeParameters, Effect, Generic[ItemEventT]):
-    """Asynchronous work of one context item; its events go to that item."""
+    """Asynchronous work of one context item; its events go to that item.
+
+    It takes the class keywords of `SessionEffect`.
+
+        class PriceFound(ContextItemEvent, type="price-found", private=True):
+            euros: int
+
+
+        class FindPrice(ContextItemEffect[PriceFound], type="find-price"):
+            title: str
+
+            async def run(self, context):
+                return PriceFound(euros=len(self.title))
+    """
 
     async def run(self, context: EffectContext[ItemEventT]) -> ItemEventT | None:
         """Do the work. Dispatch declared events while it runs, or return the last one."""
@@ -121,5 +146,8 @@ class EffectEnded:
     """How an effect ended, handed to `handle_effect_ended`."""
 
     effect: Effect | None
+    """The effect with its fields; None where this process does not know its class."""
     outcome: Outcome
+    """"done", "failed", "timed out", "cancelled" or "outcome unknown"."""
     message: str
+    """What went wrong, in a sentence; empty where nothing did."""

@@ -28,10 +28,11 @@ class HandlerError(AgentsiteError):
 
 
 class EventRejected(AgentsiteError):
-    """An event is refused and leaves no row.
+    """An event is refused and leaves no row. A handler may raise it to tell the sender why.
 
     `code` says which kind of refusal it is, `errors` lists field errors as `(path, message)`, and
     `details` carries facts the sender may show, such as who answered first.
+    Example: `raise EventRejected("conflict", "The door is open already.")`.
     """
 
     def __init__(

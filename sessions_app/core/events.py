@@ -16,7 +16,10 @@ OUTSIDE: frozenset[SenderKind] = frozenset({"person", "command", "schedule"})
 
 @dataclass(frozen=True)
 class Sender:
-    """Who sent an event: the kind, a stable id (user key, effect id …) and a name to show."""
+    """Who sent an event: the kind, a stable id (user key, effect id …) and a name to show.
+
+    `kind` is "person", "command", "schedule", "effect", "tool", "handler" or "system".
+    """
 
     kind: SenderKind
     id: str = ""

@@ -21,7 +21,10 @@ Closed = Literal["cancelled", "skipped", "failed", "timed out", "expired", "outc
 
 @dataclass(frozen=True)
 class RenderResult:
-    """What an item is right now: ready with messages, or pending with a label and a fraction for the page."""
+    """What an item is right now: ready with messages, or pending with a label and a fraction for the page.
+
+    Examples: `RenderResult.ready(Message.user("12 EUR"))` and `RenderResult.pending("Asking the shop…", 0.25)`.
+    """
 
     status: Literal["pending", "ready"]
     messages: tuple[Message, ...] = ()
@@ -30,7 +33,9 @@ class RenderResult:
 
     @classmethod
     def pending(cls, label: str = "", fraction: float | None = None) -> RenderResult:
-        """Return a pending render. `fraction` is between 0 and 1; None means that the end is not known."""
+        """Return a pending render. `label` is cut at 300 characters. `fraction` is how much is done, between 0 and 1;
+        None means that the end is not known. Raises `ValueError` for another fraction.
+        """
         if fraction is not None and not 0 <= fraction <= 1:
             raise ValueError(f"fraction must be between 0 and 1, not {fraction}")
         return cls("pending", label=label, fraction=fraction)
@@ -43,7 +48,10 @@ class RenderResult:
 
 @dataclass(frozen=True)
 class ItemResult(Generic[ItemT]):
-    """What `create` and `handle_event` return: the item's data and the effects to start."""
+    """What `create` and `handle_event` return: the item's data and the effects to start.
+
+    Example: `ItemResult(self.evolve(euros=12), effects=[FindPrice(title="Tea")])`.
+    """
 
     data: ItemT
     effects: Sequence[Effect] = ()
@@ -52,7 +60,25 @@ class ItemResult(Generic[ItemT]):
 class ContextItem(TypeParameters, Typed, Generic[ItemEventT]):
     """A typed piece of session data: `class FlightSearch(ContextItem[FlightsReady], type="flight-search")`.
 
+    Its fields are its data. It takes the events between its brackets; one that is not private is a form on the page.
     The class keyword `answers_when_ready=True` lets people send events also after the item became ready.
+    `label_running`, `label_done` and `label_failed` are titles for the page, where the type in words would not do.
+
+        class AnswerProvided(ContextItemEvent, type="answer-provided"):
+            answer: str
+
+
+        class Question(ContextItem[AnswerProvided], type="question"):
+            question: str
+            answer: str | None = None
+
+            def handle_event(self, event):
+                return ItemResult(self.evolve(answer=event.answer))
+
+            def render(self):
+                if self.answer is None:
+                    return RenderResult.pending(self.question)
+                return RenderResult.ready(Message.user(self.answer))
     """
 
     _kind: ClassVar[Kind] = "item"

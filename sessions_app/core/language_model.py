@@ -50,7 +50,8 @@ class Terminated(Data):
     """The reply did not come to its own end.
 
     `message` is for a person. `retryable` says that the same request may succeed later, at the earliest
-    after `retry_after` seconds.
+    after `retry_after` seconds; the machine then tries again by itself.
+    Example: `Terminated(reason="overloaded", message="The model is busy.", retryable=True, retry_after=5)`.
     """
 
     type: Literal["terminated"] = "terminated"
@@ -103,7 +104,18 @@ class ModelRequest:
 
 
 class LanguageModel(Protocol):
-    """A language model."""
+    """A language model: any object with this method.
+
+    An attribute `label` is the name people see.
+
+        class Echo:
+            label = "echo"
+
+            async def generate_response(self, request: ModelRequest) -> ModelResponse:
+                text = request.messages[-1].text
+                request.reporter.text(text)
+                return ModelResponse(parts=[TextPart(text=text)], model=self.label)
+    """
 
     async def generate_response(self, request: ModelRequest) -> ModelResponse:
         """Answer a request. Should return `Terminated` rather than raise."""

@@ -42,12 +42,15 @@ class ToolResultPart(Data):
 
     type: Literal["tool_result"] = "tool_result"
     call_id: str
+    """The `id` of the `ToolCallPart` it answers."""
     text: str
+    """What the items under the call render, parts separated by a blank line."""
     is_error: bool = False
+    """Whether the call failed; the text then says why."""
 
 
 class UserMessagePart:
-    """Parts of a user message, by the seed's name."""
+    """Makes parts of a user message: `UserMessagePart.text("Hello")` is `TextPart(text="Hello")`."""
 
     @staticmethod
     def text(text: str) -> TextPart:
@@ -60,7 +63,7 @@ AssistantPart = Annotated[TextPart | ReasoningPart | ToolCallPart, Field(discrim
 
 
 class Message(Data):
-    """One message of a model request."""
+    """One message of a model request. Examples: `Message.user("12 EUR")`, `Message.user("One.", "Two.")`."""
 
     role: Literal["user", "assistant"]
     parts: tuple[Annotated[TextPart | ReasoningPart | ToolCallPart | ToolResultPart, Field(discriminator="type")], ...]

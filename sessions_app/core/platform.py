@@ -20,7 +20,10 @@ MODEL_POLICY = Policy(timeout=600.0, retries=4, source="default for model reques
 
 
 class UserMessage(ContextItem, type="@platform/user-message"):
-    """What a person wrote, or what an agent says on the user's side."""
+    """What a person wrote, or what an agent says on the user's side: `UserMessage(text="The note is hidden.")`.
+
+    At the top level it asks the model to answer; under a tool call it is the call's result.
+    """
 
     text: str
 

@@ -29,7 +29,10 @@ TOOL_TIMEOUT = 60.0
 
 @dataclass(frozen=True)
 class ToolResult(Generic[SessionEventT]):
-    """What `execute` returns: items that hang under the call, then session events the tool declares."""
+    """What `execute` returns: items that hang under the call, then session events the tool declares.
+
+    Example: `ToolResult(context_items=[Price.create("Tea")])`.
+    """
 
     context_items: Sequence[ContextItem[Any] | ItemResult[Any]] = ()
     events: Sequence[SessionEventT] = ()
@@ -48,7 +51,7 @@ async def call_here(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwar
 
 @dataclass(frozen=True)
 class ToolContext:
-    """What a running tool may use. `idempotency_key` is the same in every attempt."""
+    """What a running tool may use. `idempotency_key` is the same in every attempt; `attempt` is 1 in the first."""
 
     idempotency_key: str
     attempt: int = 1

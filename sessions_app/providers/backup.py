@@ -34,6 +34,7 @@ def with_backup(primary: LanguageModel, backup: LanguageModel) -> LanguageModel:
     """Return a model that asks `backup` once where `primary` ends without a complete reply.
 
     The page replaces text that the primary already streamed. Where both fail, the backup's failure stands.
+    Example: `with_backup(anthropic(), demo())`.
     """
     return ModelWithBackup(primary, backup)
 

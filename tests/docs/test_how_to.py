@@ -20,7 +20,13 @@ pytestmark = pytest.mark.docs
 
 def test_the_template_draws_the_item() -> None:
     card = Card(
-        id="1_0", type="receipt", data={"euros": 12}, name="Receipt", state="done", since=datetime.now(UTC), title="Paid"
+        id="1_0",
+        type="receipt",
+        data={"euros": 12},
+        name="Receipt",
+        state="done",
+        since=datetime.now(UTC),
+        title="Paid",
     )
     template = engines["django"].from_string(named_block("how-to.md", "receipt").text)
     drawn = template.render({"card": card, "entry": SimpleNamespace(kind="item"), "page": SimpleNamespace(key="0")})
