@@ -104,6 +104,7 @@ def test_the_finished_agent_in_a_browser(site: ServerProcess) -> None:
         with Person(browser, site) as person:
             play(person)
             assert person.complaints() == []
+            play_across_a_restart(person, site)
         browser.close()
 
 
@@ -127,5 +128,16 @@ def play(person: Person) -> None:
     for paragraph in paragraphs:
         expect(answer(page)).to_contain_text(paragraph)
     expect(page.locator(".stream")).to_have_count(0)
-    say(page, "Hello")
+
+
+def play_across_a_restart(person: Person, site: ServerProcess) -> None:
+    """The site is stopped while a loaf is in the oven, and the loaf is baked after all."""
+    (page,) = person.context.pages
+    say(page, "Another loaf, please")
     expect(page.locator(".card-busy", has_text="Baking a loaf…")).to_be_visible()
+    address = page.url.removeprefix(site.url)
+    page.close()
+    assert site.interrupt() == 0
+    site.start()
+    page = live(person.page(site.url + address))
+    expect(page.locator(".card-done")).to_have_count(2, timeout=40_000)
