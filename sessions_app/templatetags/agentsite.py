@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django import template
 from django.conf import settings
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -66,6 +67,24 @@ def moment(time: datetime | None, form: str = "clock") -> str:
     utc = time.astimezone(UTC)
     text = f"{utc:%H:%M} UTC" if form == "clock" else f"{utc:%-d %b %Y, %H:%M} UTC"
     return format_html('<time datetime="{}">{}</time>', _iso(utc), text)
+
+
+@register.filter
+def wall_clock(text: str) -> str:
+    """Return a stored time without a zone as a day and an hour; what is no such time stays as it is."""
+    try:
+        return date_format(datetime.fromisoformat(text), "D j M Y, H:i")
+    except ValueError:
+        return text
+
+
+@register.filter
+def calendar_day(text: str) -> str:
+    """Return a stored date as a day; what is no date stays as it is."""
+    try:
+        return date_format(date.fromisoformat(text), "j M Y")
+    except ValueError:
+        return text
 
 
 @register.simple_tag

@@ -2,5 +2,8 @@
 
 from .expenses import ExpensesAgent
 from .flights import TravelAgent
+from .patient import PatientAgent
+from .research import ResearchAgent
+from .scheduling import SchedulingAgent
 
-__all__ = ["ExpensesAgent", "TravelAgent"]
+__all__ = ["ExpensesAgent", "PatientAgent", "ResearchAgent", "SchedulingAgent", "TravelAgent"]

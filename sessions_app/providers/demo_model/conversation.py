@@ -33,6 +33,7 @@ class Conversation:
 
     `said` is the user's new text, `arrived` the new results in call order, `earlier` the results of each earlier
     round, newest round first, `offered` the names of the tools on offer, and `ready` those that need no arguments.
+    `system` is the system prompt, and `heard` all text of the user's side so far.
     """
 
     said: str
@@ -40,6 +41,8 @@ class Conversation:
     earlier: tuple[tuple[Outcome, ...], ...] = ()
     offered: frozenset[str] = frozenset()
     ready: tuple[str, ...] = ()
+    system: str = ""
+    heard: str = ""
 
     @classmethod
     def of(cls, request: ModelRequest) -> Conversation:
@@ -53,6 +56,8 @@ class Conversation:
             earlier=tuple(reversed([outcomes for outcomes in rounds if outcomes])),
             offered=frozenset(tool.name for tool in request.tools),
             ready=tuple(tool.name for tool in request.tools if not tool.parameters.get("required")),
+            system="\n\n".join(request.system),
+            heard="\n\n".join(turn.text for turn in turns if turn.role == "user"),
         )
 
 

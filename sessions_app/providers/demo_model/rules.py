@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from . import expenses, flights
+from . import expenses, flights, meetings, notes, patients
 from .conversation import Call, Conversation, Outcome, Reply, joined
 
 MessageRule = Callable[[Conversation], Reply | None]
@@ -19,6 +19,8 @@ WHAT = "What shall I remember?"
 _HINTS = {
     "find_flights": f"look for flights: write {flights.EXAMPLE}",
     "pay_back": f"prepare a payment: write {expenses.EXAMPLE}",
+    "take_note": f"keep notes: write {notes.EXAMPLE}",
+    "suggest_time": f"find a time: write {meetings.EXAMPLE}",
     "ask_user": "ask you something: write “Ask me a question”",
 }
 
@@ -79,11 +81,17 @@ MESSAGE_RULES: tuple[MessageRule, ...] = (
     flights.choose,
     flights.ask_where,
     expenses.pay,
+    notes.answer,
+    meetings.suggest,
+    patients.answer,
     ask_me,
     try_a_tool,
 )
 RESULT_RULES: dict[str, ResultRule] = {
     "find_flights": flights.report,
     "pay_back": expenses.report,
+    "take_note": notes.taken,
+    "hide_note": notes.hidden,
+    "suggest_time": meetings.suggested,
     "ask_user": take_answers,
 }
