@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sessions_app.core.agent import Agent
@@ -69,11 +69,15 @@ def view_of_session_agent(session: StoredSession) -> AgentView:
 
 @dataclass(frozen=True)
 class Offer:
-    """What an agent offers in its present state: the model that would answer, and what a person may do."""
+    """What an agent offers in its present state: the model that would answer, and what a person may do.
+
+    `values` is the state itself: the form of an action begins with what stands there under the names of its fields.
+    """
 
     model: str = ""
     demo: bool = False
     actions: Sequence[type[SessionEvent]] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def offer_of(session: StoredSession) -> Offer:
@@ -81,13 +85,14 @@ def offer_of(session: StoredSession) -> Offer:
     agent = agent_of(session)
     if agent is None:
         return Offer()
-    state = attempt(lambda: load(agent.state_type(), agent_state(session)), None)
+    values = agent_state(session)
+    state = attempt(lambda: load(agent.state_type(), values), None)
     if state is None:
         return Offer()
     label = attempt(lambda: str(getattr(agent.get_model(state), "label", "")), "")
     nothing: tuple[type[SessionEvent], ...] = ()
     actions = attempt(lambda: _public(agent.get_actions(state)), nothing)
-    return Offer(label, label.lower().startswith("demo"), actions)
+    return Offer(label, label.lower().startswith("demo"), actions, values)
 
 
 def _public(events: Sequence[type[SessionEvent]]) -> tuple[type[SessionEvent], ...]:

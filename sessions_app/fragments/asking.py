@@ -11,6 +11,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from sessions_app.core.agent import Agent
+from sessions_app.core.canonical import canonical, digest
 from sessions_app.core.data import find
 from sessions_app.core.events import Event
 from sessions_app.core.platform import ChangeArguments
@@ -101,10 +102,18 @@ def item_form(
 
 
 def action_form(
-    event: type[Event], *, posted: QueryDict | None = None, errors: Iterable[FieldError] = (), data: Any = None
+    event: type[Event],
+    values: Mapping[str, Any],
+    *,
+    posted: QueryDict | None = None,
+    errors: Iterable[FieldError] = (),
 ) -> EventForm:
-    """Return the form of a session event."""
-    form_id = f"do-{event.type_name()}"
+    """Return the form of a session event. It begins with `values` under the names of its fields.
+
+    Its id says which values these are: a page leaves a form alone that it has already, and other values are another.
+    """
+    data = {name: values[name] for name in event.model_fields if values.get(name) not in (None, "")}
+    form_id = f"do-{event.type_name()}" + (f"-{digest(canonical(data))[:8]}" if data else "")
     return EventForm(
         id=form_id,
         type=event.type_name(),

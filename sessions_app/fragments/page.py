@@ -99,7 +99,7 @@ class SessionPage:
     @cached_property
     def actions(self) -> list[EventForm]:
         """Forms for the session events a person may send now."""
-        forms = [action_form(event) for event in self.offer.actions]
+        forms = [action_form(event, self.offer.values) for event in self.offer.actions]
         return [self.asked.get(form.id, form) for form in forms]
 
     @property
@@ -109,15 +109,15 @@ class SessionPage:
 
     @property
     def examples(self) -> Sequence[tuple[str, str]]:
-        """Prompts to begin with, each with its key, while there is nothing else."""
-        if self.transcript.last is not None or not self.agent.known:
+        """Prompts to begin with, each with its key, while nothing was said."""
+        if not self.is_empty or not self.agent.known:
             return ()
         return [(f"example-{number}", text) for number, text in enumerate(self.agent.examples[:EXAMPLES_SHOWN])]
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was said yet."""
-        return self.transcript.last is None
+        """Whether nothing was said yet; an agent may have put items there of its own accord."""
+        return self.session.owed_seq == 0
 
     @property
     def socket_path(self) -> str:

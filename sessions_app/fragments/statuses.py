@@ -84,9 +84,11 @@ def attempts_allowed(effect: StoredEffect) -> int:
 
 
 def effect_words(effect: StoredEffect) -> str:
-    """Return what an effect does, named after the thing and not the machinery."""
+    """Return what an effect does: the `label` its class gives, else its type in words."""
     if effect.type == GenerateResponse.type_name():
         return ""
     if effect.type == RunTool.type_name():
         return in_words(str(json.loads(effect.payload).get("name", "")))
-    return in_words(effect.type)
+    cls = find("effect", effect.type)
+    label = cls.__definition__.options.get("label") if cls else None
+    return str(label) if label else in_words(effect.type)

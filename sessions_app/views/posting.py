@@ -64,7 +64,7 @@ class Posting:
         if self.event is None:
             return None
         if self.item is None:
-            return action_form(self.event, posted=data, errors=errors)
+            return action_form(self.event, reading.agent_state(self.session), posted=data, errors=errors)
         only = len(public_events(self.item.type)) == 1
         return item_form(self.item, self.event, agent_of(self.session), only=only, posted=data, errors=errors)
 
