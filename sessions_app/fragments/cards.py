@@ -19,7 +19,7 @@ from sessions_app.fragments.approving import is_approval
 from sessions_app.fragments.asking import EventForm, event_words, forms_of_item
 from sessions_app.fragments.card import Answer, Card, FailedEvent, State
 from sessions_app.fragments.people import Viewer
-from sessions_app.fragments.statuses import attempts_allowed, is_retrying, item_words, public_events
+from sessions_app.fragments.statuses import attempts_allowed, effect_words, is_retrying, item_words, public_events
 from sessions_app.fragments.wording import Pairs, for_people, pairs_of
 from sessions_app.models import StoredEffect, StoredEvent, StoredItem
 from sessions_app.reading import Transcript
@@ -135,6 +135,21 @@ def _busy_state(effect: StoredEffect) -> State:
     if is_retrying(effect):
         return "retrying"
     return "queued" if effect.status == StoredEffect.Status.PENDING else "running"
+
+
+def work_card(effect: StoredEffect) -> Card:
+    """Return the card of a session's own work while it is under way; no item shows it."""
+    name = effect_words(effect)
+    return Card(
+        id=effect.effect_id,
+        type=effect.type,
+        data={},
+        name=name,
+        state=_busy_state(effect),
+        since=effect.created_at,
+        title=f"{name}…",
+        **_attempts(effect),
+    )
 
 
 def _since(row: StoredItem, effect: StoredEffect | None, state: State) -> datetime:

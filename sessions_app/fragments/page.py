@@ -14,8 +14,8 @@ from sessions_app.core.platform import AssistantMessage
 from sessions_app.core.status import ASKS, Status
 from sessions_app.fragments.agent_views import AgentView, Offer, offer_of, view_of_session_agent
 from sessions_app.fragments.asking import EventForm, action_form, new_key
-from sessions_app.fragments.card import FailedEvent
-from sessions_app.fragments.cards import Desk
+from sessions_app.fragments.card import Card, FailedEvent
+from sessions_app.fragments.cards import Desk, work_card
 from sessions_app.fragments.entries import Entry, make_entry
 from sessions_app.fragments.people import Viewer
 from sessions_app.fragments.statuses import public_events, status_of
@@ -95,6 +95,11 @@ class SessionPage:
     def entries(self) -> list[Entry]:
         """The conversation, in order."""
         return [make_entry(row, self.desk) for row in self.transcript.items]
+
+    @cached_property
+    def work(self) -> list[Card]:
+        """What the session itself is doing, and no item shows."""
+        return [work_card(effect) for effect in self.transcript.open.effects if not effect.owner_item]
 
     @cached_property
     def actions(self) -> list[EventForm]:

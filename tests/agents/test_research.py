@@ -122,6 +122,26 @@ def test_nothing_is_written_about_nothing() -> None:
     assert actions(session) == []
 
 
+def test_the_demo_model_hides_the_note_that_is_meant() -> None:
+    session = AgentHarness(ResearchAgent, model=demo())
+    session.say("Hide the last note")
+    session.run_all()
+    assert session.answer.startswith("There are no notes.")
+    for said in ("Note: one", "Note: two", "Note: three"):
+        session.say(said)
+        session.run_all()
+    one, two, three = [note.id for note in session.items(ResearchNote)]
+    session.say("Forget the first one")
+    session.run_all()
+    session.say(f"Please hide {three}")
+    session.run_all()
+    assert session.state == ResearchState(taken=3, hidden=(one, three))
+    session.say("Good morning")
+    session.run_all()
+    assert "keep notes" in session.answer
+    assert two in session.memory.order()
+
+
 def test_with_the_demo_model() -> None:
     session = AgentHarness(ResearchAgent, model=demo())
     for said in ("Note: Honey bees dance", "Remember that hives face south", "Hide the last note"):

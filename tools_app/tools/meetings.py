@@ -84,7 +84,7 @@ class Invitation(ContextItem, type="invitation", label="Invitation", label_done=
         return RenderResult.ready(Message.user(sent))
 
 
-class InvitationProblem(ContextItem, type="invitation-problem", label="No invitation was confirmed"):
+class InvitationProblem(ContextItem, type="invitation-problem", label="Sending the invitation failed"):
     """An invitation of which nobody knows that it went out. `note` says what is known and what can be done."""
 
     title: Title
