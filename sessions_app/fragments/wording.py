@@ -12,7 +12,10 @@ from django.utils.translation import gettext as _
 from sessions_app.forms import in_words
 
 Pairs = Sequence[tuple[str, str]]
-_CLASS_NAME = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt|Exit|Group|Timeout|Overran)(?:: |:?$)")
+_CLASS_NAME = re.compile(
+    r"^(?:[\w.]*(?:Error|Exception|Interrupt|Exit|Group|Timeout|Overran)|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?:: |:?$)"
+)
+"""A name that ends as those of errors do, or one in capitals as classes are written: CalendarDown."""
 
 
 def for_people(message: str) -> str:

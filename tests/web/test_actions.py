@@ -92,8 +92,10 @@ def test_work_of_the_session_itself_is_shown_while_it_lasts(
     html = html_of(page, meeting)
     assert "Sending the invitation…" in html
     assert FORM.search(html) is None
-    StoredEffect.objects.update(attempt=1, message="CalendarError: The calendar did not answer.")
-    assert "The calendar did not answer. Try 2 of 2" in html_of(page, meeting)
+    StoredEffect.objects.update(attempt=1, message="CalendarDown: The calendar did not answer.")
+    html = html_of(page, meeting)
+    assert "The calendar did not answer. Try 2 of 2" in html
+    assert "CalendarDown" not in html
     StoredEffect.objects.update(attempt=0)
     pump()
     html = html_of(page, meeting)

@@ -1,4 +1,8 @@
-"""The research notebook: a tool's events change the session, and a schedule asks for a digest of what is left."""
+"""The research notebook: a tool's events change the session, and a schedule asks for a digest of what is left.
+
+A digest every morning:
+./run manage schedule_event digest-due --session KEY --cron '0 8 * * *' --zone Europe/Berlin
+"""
 
 from __future__ import annotations
 
