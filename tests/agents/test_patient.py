@@ -110,6 +110,15 @@ def test_a_second_load_changes_nothing() -> None:
     assert session.effects == []
 
 
+def test_a_second_load_that_fails_after_the_record_came_troubles_nobody() -> None:
+    session = AgentHarness(PatientAgent, ADA, model=[])
+    session.dispatch(LoadAgain())
+    session.run(LoadPatientData)
+    items = session.memory.order()
+    session.end(LoadPatientData, "failed")
+    assert session.memory.order() == items
+
+
 def test_only_the_session_itself_brings_a_record() -> None:
     session = AgentHarness(PatientAgent, ADA, model=[])
     with pytest.raises(EventRejected):

@@ -97,6 +97,5 @@ class PatientAgent(Agent[PatientState, PatientDataLoaded | LoadAgain], name="pat
                 )
 
     def handle_effect_ended(self, state: SessionState[PatientState], ended: EffectEnded) -> EventResult | None:
-        if state.agent_state.patient_data is not None:
-            return None
-        return EventResult([add_context_item(RecordProblem(note=WHAT_NOW))])
+        missing = state.agent_state.patient_data is None
+        return EventResult([add_context_item(RecordProblem(note=WHAT_NOW))] if missing else [])
