@@ -181,7 +181,7 @@ def handle_effect_ended(change: Change, event: EffectHasEnded) -> list[Incoming]
     elif is_tool_call(owner) and owner is not None:
         _end_tool(change, owner, event)
     elif event.outcome != "done" and (owner is not None or not effect.owner):
-        _tell_owner(change, effect, owner, event)
+        tell_owner(change, effect, owner, event)
     if event.event is None:
         return []
     return [_follow(event, event.event, Sender("effect", effect.id, effect.type), effect.owner, effect.id)]
@@ -203,7 +203,7 @@ def _end_tool(change: Change, call: ItemRecord, event: EffectHasEnded) -> None:
     _add_tool_error(change, call.id, message)
 
 
-def _tell_owner(change: Change, effect: EffectRecord, owner: ItemRecord | None, event: EffectHasEnded) -> None:
+def tell_owner(change: Change, effect: EffectRecord, owner: ItemRecord | None, event: EffectHasEnded) -> None:
     """Let the owner react. A hook that raises or returns nothing leaves the end to the platform.
 
     A pending item is then closed when the machine settles; a failure of the session's own work becomes an item.

@@ -7,9 +7,11 @@ from .errors import EventRejected
 from .events import Event, Sender
 from .items import ItemResult
 from .operations import ItemChanged
+from .outcomes import tell_owner
 from .platform import (
     AssistantMessage,
     EffectFailed,
+    EffectHasEnded,
     EmittedValue,
     Retry,
     Skip,
@@ -55,7 +57,8 @@ def handle_stop(change: Change, event: Stop) -> None:
     request = draft.session.request
     placeholder = next((e.owner for e in draft.open_effects() if e.id == request), "")
     cancelled_owners = {effect.owner for effect in draft.open_effects()}
-    for effect in draft.open_effects():
+    cancelled = draft.open_effects()
+    for effect in cancelled:
         change.end_effect(effect.id, "cancelled")
     for record in draft.open_items():
         if record.id == placeholder:
@@ -63,6 +66,9 @@ def handle_stop(change: Change, event: Stop) -> None:
         elif record.parent or record.id in cancelled_owners:
             change.close(record.id, "cancelled", f"Stopped by {_name(event.sender)}.")
     change.set_session(request="", stopped=True, answered_seq=change.step.seq, blocked_code="", blocked_reason="")
+    for effect in cancelled:
+        if not effect.owner:
+            tell_owner(change, effect, None, EffectHasEnded(effect_id=effect.id, outcome="cancelled"))
 
 
 def _keep_partial(change: Change, record: ItemRecord, partial: str) -> None:

@@ -36,6 +36,7 @@ def settle(change: Change, unhandled: Mapping[str, int]) -> None:
     """
     _close_abandoned_items(change, unhandled)
     _complete_calls(change)
+    _unblock(change)
     if generation_is_due(change.draft):
         _begin_generation(change)
 
@@ -113,6 +114,23 @@ def _complete_calls(change: Change) -> None:
         message = change.draft.item(message_id)
         if message is not None and message.visible:
             change.set_session(owed_seq=change.step.seq)
+
+
+def _unblock(change: Change) -> None:
+    """A request that waits for the system prompt goes on by itself once that may come, or is there."""
+    if change.draft.session.blocked_code == "prompt-pending" and (
+        change.draft.open_effects() or not _prompt_is_pending(change)
+    ):
+        change.set_session(blocked_code="", blocked_reason="")
+
+
+def _prompt_is_pending(change: Change) -> bool:
+    try:
+        return system_prompt(change.agent, load_agent_state(change)).status == "pending"
+    except NotLoaded:
+        raise
+    except BaseException:
+        return False  # Whoever asks for the prompt next says what is wrong.
 
 
 def _begin_generation(change: Change) -> None:

@@ -19,7 +19,14 @@ from sessions_app.fragments.approving import is_approval
 from sessions_app.fragments.asking import EventForm, event_words, forms_of_item
 from sessions_app.fragments.card import Answer, Card, FailedEvent, State
 from sessions_app.fragments.people import Viewer
-from sessions_app.fragments.statuses import attempts_allowed, effect_words, is_retrying, item_words, public_events
+from sessions_app.fragments.statuses import (
+    attempts_allowed,
+    effect_type_words,
+    effect_words,
+    is_retrying,
+    item_words,
+    public_events,
+)
 from sessions_app.fragments.wording import Pairs, for_people, pairs_of
 from sessions_app.models import StoredEffect, StoredEvent, StoredItem
 from sessions_app.reading import Transcript
@@ -100,7 +107,7 @@ def item_card(row: StoredItem, desk: Desk, *, call: StoredItem | None = None, ca
 def _failure_card(row: StoredItem, desk: Desk) -> Card:
     """Work of the session's own that failed."""
     data = json.loads(row.data)
-    name = in_words(data["effect"])
+    name = effect_type_words(data["effect"])
     return Card(
         id=row.item_id,
         type=row.type,

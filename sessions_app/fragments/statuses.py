@@ -84,11 +84,16 @@ def attempts_allowed(effect: StoredEffect) -> int:
 
 
 def effect_words(effect: StoredEffect) -> str:
-    """Return what an effect does: the `label` its class gives, else its type in words."""
+    """Return what an effect does; empty for a model request."""
     if effect.type == GenerateResponse.type_name():
         return ""
     if effect.type == RunTool.type_name():
         return in_words(str(json.loads(effect.payload).get("name", "")))
-    cls = find("effect", effect.type)
+    return effect_type_words(effect.type)
+
+
+def effect_type_words(effect_type: str) -> str:
+    """Return what effects of a type do: the `label` the class gives, else the type in words."""
+    cls = find("effect", effect_type)
     label = cls.__definition__.options.get("label") if cls else None
-    return str(label) if label else in_words(effect.type)
+    return str(label) if label else in_words(effect_type)

@@ -13,9 +13,12 @@ from sessions_app.sdk import (
     EffectEnded,
     EventRejected,
     EventResult,
+    SessionArgs,
     SessionEffect,
     SessionEvent,
+    SessionResult,
     SessionState,
+    SystemPromptRenderResult,
     set_agent_state,
 )
 from sessions_app.testing import AgentHarness
@@ -117,3 +120,43 @@ def test_it_can_be_put_away_once() -> None:
     assert session.items(EffectFailed) == []
     with pytest.raises(EventRejected):
         session.dispatch(TryAgain(), item_id)
+
+
+def test_stop_tells_the_agent_that_its_effect_was_cancelled() -> None:
+    session = failing("handles")
+    session.stop()
+    assert session.state == Hook(hook="handles", outcome="cancelled")
+    assert session.effects == []
+
+
+class Loaded(SessionEvent, type="failing-loaded", private=True):
+    pass
+
+
+class Load(SessionEffect[Loaded], type="failing-load"):
+    async def run(self, context: EffectContext[Loaded]) -> Loaded:
+        return Loaded()
+
+
+class Waiting(Agent[Hook, Loaded], name="failing-waiting"):
+    """Says nothing before its data is there."""
+
+    def create_session(self, args: SessionArgs) -> SessionResult[Hook]:
+        return SessionResult(Hook(), effects=[Load()])
+
+    def get_system_prompt(self, state: Hook) -> SystemPromptRenderResult:
+        return SystemPromptRenderResult.ready("Go.") if state.outcome else SystemPromptRenderResult.pending()
+
+    def handle_event(self, state: SessionState[Hook], event: Loaded) -> EventResult:
+        return EventResult([set_agent_state(state.agent_state.evolve(outcome="here"))])
+
+
+def test_a_message_that_waits_for_what_failed_is_answered_once_it_worked_again() -> None:
+    session = AgentHarness(Waiting, model=["Hello."])
+    session.say("Hello?")
+    session.end(Load, "failed", "The line is dead.")
+    assert session.memory.session.blocked_code == "prompt-pending"
+    session.dispatch(TryAgain(), session.item(EffectFailed).id)
+    assert session.memory.session.blocked_code == ""
+    session.run_all()
+    assert session.answer == "Hello."
