@@ -53,9 +53,10 @@ class PatientArgs(SessionArgs):
 
 
 class PatientState(AgentState):
-    """`patient_data` is None until the record is there."""
+    """`patient_data` is None until the record is there; `loading` says whether it is on its way."""
 
     patient_id: PatientId
+    loading: bool = True
     patient_data: PatientData | None = None
 
 
@@ -77,25 +78,29 @@ class PatientAgent(Agent[PatientState, PatientDataLoaded | LoadAgain], name="pat
         return SystemPromptRenderResult.ready(PROMPT + state.patient_data.as_text())
 
     def get_actions(self, state: PatientState) -> Sequence[type[SessionEvent]]:
-        # Offered also while the first load runs: a load that was stopped tells the agent nothing.
-        return [LoadAgain] if state.patient_data is None else []
+        return [LoadAgain] if state.patient_data is None and not state.loading else []
 
     def handle_event(self, state: SessionState[PatientState], event: PatientDataLoaded | LoadAgain) -> EventResult:
-        here = state.agent_state.patient_data is not None
+        patient = state.agent_state
         match event:
-            case _ if here:
+            case _ if patient.patient_data is not None:
+                return EventResult()
+            case LoadAgain() if patient.loading:
                 return EventResult()
             case LoadAgain():
-                return EventResult(effects=[LoadPatientData(patient_id=state.agent_state.patient_id)])
+                loading = set_agent_state(patient.evolve(loading=True))
+                return EventResult([loading], effects=[LoadPatientData(patient_id=patient.patient_id)])
             case PatientDataLoaded(patient_data=patient_data):
                 return EventResult(
                     [
-                        set_agent_state(state.agent_state.evolve(patient_data=patient_data)),
+                        set_agent_state(patient.evolve(patient_data=patient_data, loading=False)),
                         set_title(f"Record of {patient_data.name}"),
                         add_context_item(PatientRecord(patient_data=patient_data)),
                     ]
                 )
 
     def handle_effect_ended(self, state: SessionState[PatientState], ended: EffectEnded) -> EventResult | None:
-        missing = state.agent_state.patient_data is None
-        return EventResult([add_context_item(RecordProblem(note=WHAT_NOW))] if missing else [])
+        patient = state.agent_state
+        return EventResult(
+            [set_agent_state(patient.evolve(loading=False)), add_context_item(RecordProblem(note=WHAT_NOW))]
+        )
