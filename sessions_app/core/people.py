@@ -45,8 +45,14 @@ def title_from(text: str) -> str:
 
 
 def person_spoke(change: Change) -> None:
-    """New input lifts a block and starts the counts of a turn anew."""
-    change.set_session(blocked_code="", blocked_reason="", requests=0, cuts=0, stopped=False)
+    """New input for the model lifts a block and starts the counts of a turn anew."""
+    change.set_session(blocked_code="", blocked_reason="", stopped=False)
+    person_acted(change)
+
+
+def person_acted(change: Change) -> None:
+    """The limits on what happens without a person count from here."""
+    change.set_session(requests=0, cuts=0)
 
 
 def handle_stop(change: Change, event: Stop) -> None:

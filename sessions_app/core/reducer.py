@@ -22,7 +22,7 @@ from .event_log import Incoming, Step, Transition
 from .events import Event
 from .operations import ItemChanged
 from .outcomes import handle_effect_ended, handle_model_responded, handle_tool_finished
-from .people import handled_by_people, person_spoke
+from .people import handled_by_people, person_acted, person_spoke
 from .platform import Approve, ChangeArguments, Decline, EffectHasEnded, ModelResponded, SessionCreated, ToolFinished
 from .state import Draft, ItemRecord, Snapshot
 from .turn import settle
@@ -104,13 +104,19 @@ def _decide(change: Change, incoming: Incoming, event: Event) -> list[Incoming]:
         case _ if record is not None:
             _item_event(change, incoming, event, record)
         case _:
-            handle_session_event(change, event)
+            _session_event(change, incoming, event)
     return []
 
 
 def _create(change: Change, event: SessionCreated) -> None:
     change.set_session(agent=event.agent, version=event.version)
     create(change, change.agent.args_type().model_validate(dict(event.args)))
+
+
+def _session_event(change: Change, incoming: Incoming, event: Event) -> None:
+    handle_session_event(change, event)
+    if incoming.sender.outside and not event.is_private():
+        person_acted(change)
 
 
 def _item_event(change: Change, incoming: Incoming, event: Event, record: ItemRecord) -> None:

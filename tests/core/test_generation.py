@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.core.errors import EventRejected
+from sessions_app.core.events import Sender
 from sessions_app.core.language_model import ModelResponse, Terminated, TerminationReason, Usage
 from sessions_app.core.messages import TextPart, ToolCallPart
 from sessions_app.core.outcomes import CUT_TRIES
@@ -399,6 +400,20 @@ def test_more_model_requests_than_the_limit_are_a_question_to_a_person() -> None
     assert len(session.items(AssistantMessage)) == 2 * REQUEST_LIMIT
     session.say("Enough")
     assert session.memory.session.requests == 1
+
+
+def test_what_a_person_does_on_the_page_starts_the_count_anew_and_unblocks_nothing() -> None:
+    session = lab(*[tool_calls(CountTool(steps=[1]))] * 30)
+    session.say("Count for ever")
+    while len(session.items(AssistantMessage)) < 10:
+        session.run(session.effects[0])
+    session.dispatch(Worked(by=1), sender=Sender("effect", "1_0"))
+    assert session.memory.session.requests == 10
+    session.dispatch(Pin(text="note"))
+    session.run_all()
+    assert len(session.items(AssistantMessage)) == 10 + REQUEST_LIMIT
+    session.dispatch(Pin(text="note"))
+    assert (session.memory.session.requests, session.memory.session.blocked_code) == (0, "request-limit")
 
 
 # --- stop
