@@ -88,8 +88,8 @@ def test_results_stand_in_call_order_whatever_finishes_first() -> None:
     assert [part.call_id for part in results(session)] == [f"2_1_{index}" for index in range(5)]
 
 
+@pytest.mark.fault("B23")
 def test_one_failing_call_does_not_disturb_the_others() -> None:
-    """B23."""
     session = asked(tool_calls(PinTool(texts=["a"]), PinTool(texts=["b"]), BoomTool(), PinTool(texts=["d"])), "Done.")
     session.run(BoomTool)
     assert session.effects != []
@@ -100,8 +100,8 @@ def test_one_failing_call_does_not_disturb_the_others() -> None:
     assert session.answer == "Done."
 
 
+@pytest.mark.fault("B02", "B16", "B24")
 def test_a_call_with_an_open_question_does_not_hold_up_the_others() -> None:
-    """B02, B16, B24."""
     session = asked(tool_calls(AskTool(question="A?"), PinTool(texts=["b"]), AskTool(question="C?")), "Done.")
     for effect in session.effects:
         session.run(effect)
@@ -116,8 +116,8 @@ def test_a_call_with_an_open_question_does_not_hold_up_the_others() -> None:
 
 
 @pytest.mark.parametrize("texts", [[], [""], [" \n"], ["\u200b"], ["", "\u2060"]])
+@pytest.mark.fault("B22")
 def test_a_result_that_shows_nothing_is_said_to_be_nothing(texts: list[str]) -> None:
-    """B22."""
     session = asked(tool_calls(PinTool(texts=texts)), *["Fine."] * 6)
     session.run_all()
     assert [part.text for part in results(session)] == [NO_OUTPUT]
@@ -126,8 +126,8 @@ def test_a_result_that_shows_nothing_is_said_to_be_nothing(texts: list[str]) -> 
         session.run_all()
 
 
+@pytest.mark.fault("B35")
 def test_a_large_result_is_cut_in_the_request_and_kept_whole_in_the_session() -> None:
-    """B35."""
     session = asked(tool_calls(PinTool(texts=["x" * (RESULT_LIMIT + 1000)])), "Long.")
     session.run(PinTool)
     (result,) = results(session)
@@ -222,8 +222,8 @@ def test_a_message_can_hold_text_and_calls() -> None:
         ("count", '{"steps": [' + "9" * 4000 + "]}", "64 bits"),
     ],
 )
+@pytest.mark.fault("B26")
 def test_a_wrong_call_becomes_an_error_the_model_can_act_on(name: str, arguments: str, said: str) -> None:
-    """B26."""
     session = asked(calls((name, arguments, "")), "Sorry.")
     assert said in session.item(ToolError).message
     assert not any(effect.type == RunTool.type_name() for effect in session.effects)
@@ -231,8 +231,8 @@ def test_a_wrong_call_becomes_an_error_the_model_can_act_on(name: str, arguments
     assert session.answer == "Sorry."
 
 
+@pytest.mark.fault("B26")
 def test_a_tool_that_was_offered_earlier_but_not_now_is_an_unknown_one() -> None:
-    """B26."""
     session = lab(tool_calls(PinTool()), "Sorry.")
     session.dispatch(SetPrompt(prompt="bare"))
     session.say("Go")
@@ -264,8 +264,8 @@ def test_calls_beyond_the_limit_of_one_event_are_answered_with_an_error() -> Non
 
 
 @pytest.mark.parametrize("ids", [("same", "same"), ("", "")])
+@pytest.mark.fault("B15", "B71")
 def test_repeated_and_missing_call_ids_are_told_apart_by_our_own(ids: tuple[str, str]) -> None:
-    """B15, B71."""
     response = calls(*[("pin", f'{{"texts": ["{text}"]}}', own) for text, own in zip("ab", ids, strict=True)])
     session = asked(response, response, "Done.")
     session.run_all()
@@ -276,8 +276,8 @@ def test_repeated_and_missing_call_ids_are_told_apart_by_our_own(ids: tuple[str,
     assert [part.provider_id for part in parts] == [*ids, *ids]
 
 
+@pytest.mark.fault("B04")
 def test_arguments_are_kept_byte_for_byte() -> None:
-    """B04."""
     arguments = '{ "texts":["\\u00e9", "b"],\n "texts": ["é"] }'
     session = asked(calls(("pin", arguments, "")), "Done.")
     (effect,) = session.effects
@@ -337,8 +337,8 @@ class TroubleAgent(Agent[LabState], name="trouble"):
 
 
 @pytest.mark.parametrize("kind", TROUBLES)
+@pytest.mark.fault("B12")
 def test_whatever_a_tool_raises_becomes_an_error_with_a_safe_text(kind: str) -> None:
-    """B12."""
     session = CheckedHarness(TroubleAgent, model=[tool_calls(TroubleTool(kind=kind)), "Sorry."])
     session.say("Go")
     session.run_all()

@@ -40,8 +40,8 @@ def nested(depth: int) -> Any:
 
 @unhurried
 @given(json_values(wild_texts()))
+@pytest.mark.fault("B32")
 def test_what_passes_the_border_survives_storage_unchanged(value: Any) -> None:
-    """B32."""
     cleaned = clean(value)
     text = canonical(cleaned)
     assert "\x00" not in text
@@ -78,8 +78,8 @@ def test_only_what_no_database_takes_is_replaced(text: str) -> None:
         ({7: "a"}, "keys must be text, not int"),
     ],
 )
+@pytest.mark.fault("B34")
 def test_what_has_no_stored_form_is_refused_at_its_place(value: Any, said: str) -> None:
-    """B34."""
     with pytest.raises(NotStorable, match=said) as refused:
         clean({"fields": ["fine", {"here": value}]})
     assert refused.value.path[:3] == ("fields", 1, "here")
@@ -101,15 +101,15 @@ def test_text_that_is_no_json_is_refused_with_a_reason(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}', "1e400", str(2**70)])
+@pytest.mark.fault("B34")
 def test_json_that_is_wider_than_ours_is_refused(text: str) -> None:
-    """B34."""
     with pytest.raises(NotStorable):
         parse_json(text)
 
 
 @pytest.mark.parametrize("written", ['"a\\u0000b"', '"a\x00b"', '"a\\ud800b"'])
+@pytest.mark.fault("B32")
 def test_nul_and_half_characters_are_replaced_however_they_are_written(written: str) -> None:
-    """B32."""
     if "\x00" in written:
         with pytest.raises(NotStorable):
             parse_json(written)
@@ -141,8 +141,8 @@ class Everything(SessionEvent, type="everything"):
     ratio: float = 0.0
 
 
+@pytest.mark.fault("B34")
 def test_python_values_have_a_documented_stored_form_and_come_back() -> None:
-    """B34."""
     value = Everything(
         anything={"nested": (1, 2)},
         words=frozenset({"b", "a", "c"}),
@@ -164,8 +164,8 @@ def test_python_values_have_a_documented_stored_form_and_come_back() -> None:
 @pytest.mark.parametrize(
     "value", [math.nan, math.inf, 10**30, b"\xff", object(), nested(60), {"deep": [math.nan]}, {"a": {"b": object()}}]
 )
+@pytest.mark.fault("B34")
 def test_what_an_event_or_effect_cannot_store_is_named_by_class_and_field(value: Any) -> None:
-    """B34."""
     with pytest.raises(HandlerError, match=r"Everything cannot be stored: anything"):
         emitted(Everything(anything=value))
 
@@ -178,8 +178,8 @@ class Other(SessionEvent, type="other"):
     pass
 
 
+@pytest.mark.fault("B73")
 def test_an_effect_may_send_what_it_declares_and_nothing_else() -> None:
-    """B73."""
     check_emits(Report(), Everything())
     with pytest.raises(HandlerError, match="Report sent Other, but declares Everything"):
         check_emits(Report(), Other())

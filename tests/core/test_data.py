@@ -173,8 +173,8 @@ class BasketAgent(Agent[Basket, Put], name="basket"):
         return EventResult([set_agent_state(state.agent_state)])
 
 
+@pytest.mark.fault("B76")
 def test_a_mutable_default_is_shared_by_nobody() -> None:
-    """B76."""
     first = AgentHarness(BasketAgent)
     first.dispatch(Put())
     second = AgentHarness(BasketAgent)

@@ -94,15 +94,15 @@ class OtherAgentsEvent(SessionEvent, type="other-agents-event"):
         ({"item_id": ["1_0"]}, ("item_id",)),
     ],
 )
+@pytest.mark.fault("B40")
 def test_an_ill_formed_payload_is_refused_field_by_field(payload: dict[str, Any], path: tuple[str, ...]) -> None:
-    """B40."""
     refused = rejection(lab(), "lab-hide", payload)
     assert refused.code == "invalid"
     assert [where for where, _ in refused.errors] == [path]
 
 
+@pytest.mark.fault("B44")
 def test_an_event_for_an_unknown_item_is_not_found() -> None:
-    """B44."""
     for item_id in ("9_9", "nonsense", "1_0_0"):
         assert rejection(lab(), "lab-answer", {"text": "x"}, item_id).code == "not_found"
 
@@ -175,8 +175,8 @@ def test_an_ill_formed_payload_from_inside_is_a_failure_that_names_the_class() -
     assert "Found was sent with a payload it does not take" in transition.reason
 
 
+@pytest.mark.fault("B21")
 def test_an_outcome_arrives_once_however_often_it_is_delivered() -> None:
-    """B21."""
     session = lab(tool_calls(CountTool(steps=[1])), "One.")
     session.say("Count")
     session.run_all()
@@ -234,8 +234,8 @@ class TroubledAgent(Agent[AgentState, Trouble], name="troubled"):
 
 
 @pytest.mark.parametrize("kind", TROUBLES)
+@pytest.mark.fault("B12")
 def test_whatever_a_handler_raises_is_a_failed_event_with_a_storable_text(kind: str) -> None:
-    """B12."""
     transition = AgentHarness(TroubledAgent).dispatch(Trouble(kind=kind))
     assert transition.status == "failed"
     assert 0 < len(transition.reason) <= TRACEBACK_LENGTH
@@ -275,8 +275,8 @@ def test_a_short_reason_is_one_storable_line() -> None:
         ("deep", "nested deeper than 50 levels"),
     ],
 )
+@pytest.mark.fault("B34")
 def test_what_a_handler_may_not_return_is_said_and_changes_nothing(kind: str, said: str) -> None:
-    """B34."""
     transition = AgentHarness(SloppyAgent).dispatch(Sloppy(kind=kind))
     assert transition.status == "failed"
     assert transition.operations == ()

@@ -138,8 +138,8 @@ def test_a_restored_pending_item_gates_again() -> None:
 # --- a message while something is under way
 
 
+@pytest.mark.fault("B18", "B19")
 def test_a_message_while_a_question_is_open_comes_after_the_answer_in_one_request() -> None:
-    """B18, B19."""
     session = lab(tool_calls(AskTool(question="Which?")), "Good.")
     session.say("Help me choose")
     session.run(GenerateResponse)
@@ -299,8 +299,8 @@ def test_an_answer_lifts_a_block() -> None:
     assert session.answer == "Go on."
 
 
+@pytest.mark.fault("B29")
 def test_a_refusal_is_not_asked_again_until_there_is_new_input() -> None:
-    """B29."""
     session = lab(terminated("refused"), "That is fine.")
     session.say("Something bad")
     session.run(GenerateResponse)
@@ -321,8 +321,8 @@ def test_there_is_nothing_to_retry_where_nothing_is_blocked() -> None:
 
 
 @pytest.mark.parametrize("parts", [(), ("",), (" \n ",), ("\u200b",), ("", "\u2060 \t")])
+@pytest.mark.fault("B22", "B28")
 def test_an_empty_reply_is_said_to_be_one_and_can_be_tried_again(parts: tuple[str, ...]) -> None:
-    """B22, B28."""
     empty = ModelResponse(parts=tuple(TextPart(text=part) for part in parts))
     session = lab(empty, "Here I am.")
     session.say("Hi")
@@ -333,8 +333,8 @@ def test_an_empty_reply_is_said_to_be_one_and_can_be_tried_again(parts: tuple[st
     assert session.answer == "Here I am."
 
 
+@pytest.mark.fault("B27")
 def test_a_cut_reply_keeps_its_text_drops_its_calls_and_the_model_is_told() -> None:
-    """B27."""
     cut = ModelResponse(
         parts=(TextPart(text="A long"), ToolCallPart(id="", name="search", arguments='{"topics": ["te')),
         status=Terminated(reason="length", message="cut"),
@@ -351,8 +351,8 @@ def test_a_cut_reply_keeps_its_text_drops_its_calls_and_the_model_is_told() -> N
     assert session.memory.session.cuts == 0
 
 
+@pytest.mark.fault("B27")
 def test_a_reply_that_is_cut_again_and_again_blocks_after_the_stated_tries() -> None:
-    """B27."""
     session = lab(*[terminated("length", f"part {number}") for number in range(CUT_TRIES)], "The end.")
     session.say("Tell me")
     session.run_all()
@@ -387,8 +387,8 @@ def test_usage_is_summed_over_a_session() -> None:
     assert (session.memory.session.input_tokens, session.memory.session.output_tokens) == (20, 4)
 
 
+@pytest.mark.fault("B69")
 def test_more_model_requests_than_the_limit_are_a_question_to_a_person() -> None:
-    """B69."""
     session = lab(*[tool_calls(CountTool(steps=[1]))] * 50)
     session.say("Count for ever")
     session.run_all()
@@ -441,8 +441,8 @@ def test_stop_keeps_no_blank_reply(partial: str) -> None:
     assert session.memory.session.request == ""
 
 
+@pytest.mark.fault("B20")
 def test_stop_gives_every_open_call_a_result_and_the_session_goes_on() -> None:
-    """B20."""
     session = lab(tool_calls(SearchTool(topics=["tea"]), CountTool(steps=[1])), *["Fine."] * 20)
     session.say("Search")
     session.run(GenerateResponse)

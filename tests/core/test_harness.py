@@ -164,8 +164,8 @@ def test_an_effect_really_runs_with_a_context() -> None:
     assert outcome(session) == ("done", "")
 
 
+@pytest.mark.fault("B73")
 def test_an_effect_that_sends_or_returns_what_it_does_not_declare_has_failed() -> None:
-    """B73."""
     for how in ("undeclared", "returns"):
         assert outcome(walked(how)) == (
             "failed",
@@ -177,8 +177,8 @@ def test_an_effect_whose_event_could_not_be_handled_has_failed() -> None:
     assert outcome(walked("unhandled")) == ("failed", "Its event step (event 5) could not be handled.")
 
 
+@pytest.mark.fault("B73")
 def test_an_effect_that_has_returned_can_send_no_more() -> None:
-    """B73."""
     walked("later")
     with pytest.raises(HandlerError, match="has returned"):
         asyncio.run(Walk.context.dispatch_event(Step(name="late")))  # type: ignore[attr-defined]

@@ -85,8 +85,8 @@ def test_a_hidden_item_leaves_the_requests_and_stays_in_the_session() -> None:
     assert shown(session) == "021"
 
 
+@pytest.mark.fault("B44")
 def test_a_hidden_item_takes_events_and_its_place_does_not_change() -> None:
-    """B44."""
     session = pinned()
     second = session.memory.order()[1]
     session.dispatch(Hide(item_id=second))
@@ -387,8 +387,8 @@ def test_a_hook_that_raises_leaves_the_outcome_as_it_is() -> None:
 # --- answers
 
 
+@pytest.mark.fault("B21", "B37")
 def test_of_two_answers_with_the_same_form_the_first_counts() -> None:
-    """B21, B37."""
     session = lab()
     session.dispatch(Pin(text="Really?"))
     question = session.item(Question)

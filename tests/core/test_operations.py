@@ -99,8 +99,8 @@ def test_a_payload_that_looks_like_a_pointer_is_only_data(payload: dict[str, Any
     assert through_storage(found, payload) == tuple(found)
 
 
+@pytest.mark.fault("B36")
 def test_a_long_text_of_the_payload_is_stored_once() -> None:
-    """B36."""
     long = "words " * 1000
     session = lab()
     session.say(long)

@@ -72,8 +72,8 @@ def test_a_conversation_begins_and_ends_with_the_user() -> None:
     assert text_of(repaired([])) == [("user", BEGIN_NOTE)]
 
 
+@pytest.mark.fault("B22")
 def test_what_shows_nothing_is_left_out() -> None:
-    """B22."""
     builder = Builder()
     builder.add(UserMessage(text="a"))
     builder.add(AssistantMessage(text=" \n\u200b", reasoning=(ReasoningPart(text="Hm."),)))
@@ -142,8 +142,9 @@ def test_a_nested_item_speaks_for_the_user_only() -> None:
     assert result.text == "seen\n\nalso seen"
 
 
+@pytest.mark.fault("B72")
 def test_reasoning_is_kept_with_its_message() -> None:
-    """B72: what is private to a provider stays marked as its own."""
+    """What is private to a provider stays marked as its own."""
     part = ReasoningPart(text="Hm.", provider="somebody", private={"signature": "abc"})
     builder = Builder()
     builder.add(UserMessage(text="a"))
@@ -193,8 +194,8 @@ def clean_all(messages: tuple[Message, ...]) -> Any:
 
 @unhurried
 @given(sessions())
+@pytest.mark.fault("B19", "B22", "B32", "B33", "B70")
 def test_whatever_is_stored_the_request_is_legal(memory: Memory) -> None:
-    """B19, B22, B32, B33, B70."""
     messages = messages_of(memory, memory.placed)
     assert provider_faults(ModelRequest((), messages, ())) == []
     assert repaired(messages) == messages
@@ -228,8 +229,8 @@ def test_a_request_names_the_tools_it_offers() -> None:
 
 
 @pytest.mark.parametrize("text", ["\ud800 half", "nul \x00"])
+@pytest.mark.fault("B32")
 def test_what_no_provider_takes_is_replaced_wherever_it_comes_from(text: str) -> None:
-    """B32."""
     session = lab("model: nul \x00")
     session.send("@platform/user-message", {"text": f"said {text}"})
     session.run_all()

@@ -14,8 +14,8 @@ from tests.strategies import BLANK_CHARACTERS, VISIBLE_CHARACTERS, blank_texts, 
 
 @unhurried
 @given(visible_texts(max_size=60), st.integers(1, 200))
+@pytest.mark.fault("B33")
 def test_a_cut_never_splits_a_visible_character(characters: list[str], limit: int) -> None:
-    """B33."""
     text = "".join(characters)
     found = shorten(text, limit)
     if len(text.encode()) <= limit:
@@ -30,8 +30,9 @@ def test_a_cut_never_splits_a_visible_character(characters: list[str], limit: in
 
 
 @pytest.mark.parametrize("character", VISIBLE_CHARACTERS)
+@pytest.mark.fault("B33")
 def test_every_offset_of_a_large_text_can_be_the_cut(character: str) -> None:
-    """B33: a window of twenty offsets."""
+    """A window of twenty offsets."""
     text = character * (200_000 // len(character.encode()))
     for limit in range(100_000, 100_020):
         kept = shorten(text, limit).split("\n\n(Shortened")[0]
@@ -52,8 +53,8 @@ def test_a_text_within_the_limit_is_left_alone() -> None:
 
 @unhurried
 @given(blank_texts())
+@pytest.mark.fault("B22")
 def test_a_text_of_blank_characters_is_blank(text: str) -> None:
-    """B22."""
     assert is_blank(text)
 
 

@@ -22,8 +22,8 @@ def define(name: str, doc: str | None = "Does something.") -> type[Tool]:
 
 
 @pytest.mark.parametrize("name", ["9lives", "a.b", "with space", "größe", "", "x" * 65, "x" * 80, "a\n", "-a", "日本"])
+@pytest.mark.fault("B70")
 def test_a_name_a_provider_refuses_is_refused_at_definition_with_the_rule(name: str) -> None:
-    """B70."""
     with pytest.raises(DefinitionError) as refused:
         define(name)
     assert f'"{name}"' in str(refused.value)
