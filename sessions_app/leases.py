@@ -183,3 +183,21 @@ def put_back(effect: StoredEffect) -> bool:
                 message="The worker stopped; another takes over.",
             )
         )
+
+
+def begin_applying(effect: StoredEffect) -> bool:
+    """Take over a saved result that its worker did not apply, and count that as a loss. False where another did."""
+    with writing():
+        return bool(
+            StoredEffect.objects.filter(
+                pk=effect.pk, attempt=effect.attempt, status=Status.REPORTED, lease_until=effect.lease_until
+            ).update(losses=F("losses") + 1, lease_until=_lease_end())
+        )
+
+
+def not_applied(effect: StoredEffect) -> None:
+    """Leave a saved result for the next look: it could not be applied now, but no worker was lost over it."""
+    with writing():
+        StoredEffect.objects.filter(pk=effect.pk, attempt=effect.attempt, status=Status.REPORTED).update(
+            losses=F("losses") - 1, lease_until=effect.lease_until
+        )

@@ -19,6 +19,7 @@ from django.db import close_old_connections
 from sessions_app import engine, leases, runner, schedules
 from sessions_app.background import background_loop
 from sessions_app.conf import configuration
+from sessions_app.core.effects import Policy
 from sessions_app.core.errors import EventRejected
 from sessions_app.endings import overran, policy_of
 from sessions_app.models import StoredEffect
@@ -29,6 +30,8 @@ DRAIN_GRACE = 1.5
 """Seconds that running effects have when the worker stops."""
 BESIDE_STARTING = 100
 """Effects that one sweep may end or put back beside those it starts."""
+MOST_LOSSES_APPLYING = 2
+"""Workers that may be lost over a saved result, beyond those its policy allows while it runs."""
 
 _stop = threading.Event()
 _threads: list[threading.Thread] = []
@@ -107,7 +110,7 @@ def attend(effect: StoredEffect) -> None:
     policy = policy_of(effect)
     overdue = effect.deadline < effect.now  # type: ignore[attr-defined]  # annotated by the query
     if effect.status == StoredEffect.Status.REPORTED:
-        _apply(effect, overdue)
+        _apply(effect, policy, overdue)
     elif overdue:
         engine.end_effect(effect, "timed out", overran(effect))
     elif effect.status == StoredEffect.Status.PENDING:
@@ -122,14 +125,26 @@ def attend(effect: StoredEffect) -> None:
         runner.take(effect)
 
 
-def _apply(effect: StoredEffect, overdue: bool) -> None:
-    """Apply a saved result. One that the database refuses, again and again, is given up at the deadline."""
+def _apply(effect: StoredEffect, policy: Policy, overdue: bool) -> None:
+    """Apply a saved result.
+
+    It is given up where the database still refuses it at the deadline, and where workers are lost over it again and
+    again: a handler that ends its process would take down one worker after the other.
+    """
+    if not leases.begin_applying(effect):
+        return
+    if effect.losses >= MOST_LOSSES_APPLYING + policy.losses:
+        message = "The worker was lost each time its result was applied."
+        engine.end_effect(effect, "failed", message, result_too=True)
+        return
     try:
         engine.apply_result(effect)
     except EventRejected:
+        leases.not_applied(effect)
         raise
     except Exception:
         if not overdue:
+            leases.not_applied(effect)
             raise
         logger.exception("a result could not be stored", extra={"effect": effect.pk})
         engine.end_effect(effect, "failed", "Its result could not be stored.", result_too=True)

@@ -107,10 +107,42 @@ def test_a_saved_result_survives_its_worker(
     assert state(effect)[:2] == ("reported", "")  # Its worker may still apply it itself.
     lose(effect)
     sweeper.sweep()
-    assert state(effect) == ("ended", "done", 1, 0)
+    assert state(effect) == ("ended", "done", 1, 1)
     assert words(counter) == ["paid one"]
     assert gate.begun["one"] == 1
     assert "an effect could not be finished" in caplog.text
+
+
+class ProcessEnds(BaseException):
+    """Stands for a handler that takes its process with it."""
+
+
+@pytest.mark.fault("B74")
+def test_a_result_that_brings_down_every_worker_is_given_up(
+    counter: StoredSession, ann: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    effect = launch(counter, ann, "report")
+    assert leases.report(claim(effect), "@platform/effect-ended", {"effect_id": "2_0", "outcome": "done"})
+    deaths = 0
+
+    def end_process(effect: StoredEffect) -> None:
+        nonlocal deaths
+        deaths += 1
+        raise ProcessEnds
+
+    with monkeypatch.context() as deadly:
+        deadly.setattr(engine, "apply_result", end_process)
+        for _ in range(5):
+            lose(effect)
+            with pytest.raises(ProcessEnds):
+                sweeper.sweep()
+            sweeper.sweep()  # What another worker is applying is left to it.
+        lose(effect)
+        sweeper.sweep()
+    assert deaths == 5
+    assert state(effect)[:2] == ("ended", "failed")
+    assert effect.message == "The worker was lost each time its result was applied."
+    assert engine.dispatch_event(counter, "t-added", {}, sender=ann).status == "applied"
 
 
 def test_a_result_that_cannot_be_applied_fails_its_effect(talk: StoredSession, ann: Sender, script: Any) -> None:
