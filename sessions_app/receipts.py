@@ -12,10 +12,11 @@ from pydantic import ValidationError
 
 from sessions_app.core.agent import Agent
 from sessions_app.core.canonical import canonical, clean_text, digest
-from sessions_app.core.data import PLATFORM_PREFIX, field_errors
+from sessions_app.core.data import field_errors
 from sessions_app.core.errors import EventRejected, HandlerError
 from sessions_app.core.event_log import EventStatus, Transition
 from sessions_app.core.events import OUTSIDE, Sender
+from sessions_app.core.platform import PUBLIC_ITEM_EVENTS
 from sessions_app.models import StoredEffect, StoredEvent, StoredItem, StoredStream
 from sessions_app.store import LoadedSession
 
@@ -119,7 +120,7 @@ def who_answered(session_pk: int, item_id: str) -> dict[str, Any]:
             status=StoredEvent.Status.APPLIED,
             sender_kind__in=OUTSIDE,
         )
-        .exclude(type__startswith=PLATFORM_PREFIX)
+        .exclude(type__in=[event.type_name() for event in PUBLIC_ITEM_EVENTS])  # what could be sent to any item
         .order_by("-seq")
         .first()
     )

@@ -19,10 +19,11 @@ from django.views.decorators.http import require_POST
 
 from sessions_app import reading
 from sessions_app.core.errors import EventRejected
+from sessions_app.core.platform import Approval
 from sessions_app.forms import adjust_rows
 from sessions_app.forms.labels import message_in_words
 from sessions_app.fragments import Frame, Kept, Part, SessionPage, Viewer
-from sessions_app.fragments.asking import EventForm, new_key
+from sessions_app.fragments.asking import EventForm, event_words, new_key
 from sessions_app.fragments.wording import as_words
 from sessions_app.models import StoredSession
 from sessions_app.templatetags.agentsite import moment
@@ -30,6 +31,7 @@ from sessions_app.views.pages import STATUS_OF, draw_page, frame_response, frame
 from sessions_app.views.posting import Posting, dispatch, read_posting
 
 RETRY_AFTER_SECONDS = "2"
+DECISIONS = frozenset(event.type_name() for event in Approval.event_types())
 KEY_TAKEN = "Another event was sent with this key before."
 """How the engine begins its refusal of a key that is used up, as a page out of a browser's cache may send it."""
 
@@ -153,8 +155,14 @@ def _who_was_first(viewer: Viewer, rejection: EventRejected) -> str:
 
 
 def _what(rejection: EventRejected) -> str:
-    what = rejection.details.get("what")
-    return "; ".join(as_words(value) for value in what.values()) if isinstance(what, dict) else ""
+    """Return what was answered first; a decision about a call by the name of its button and what was typed."""
+    what, event_type = rejection.details.get("what"), str(rejection.details.get("type", ""))
+    if not isinstance(what, dict):
+        return ""
+    if event_type not in DECISIONS:
+        return "; ".join(as_words(value) for value in what.values())
+    typed = [as_words(value) for name, value in what.items() if value and name != "digest"]
+    return "; ".join([event_words(event_type), *typed])
 
 
 def show_message(posting: Posting, message: str, status: int) -> HttpResponse:

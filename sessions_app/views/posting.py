@@ -19,7 +19,7 @@ from sessions_app.forms import parse
 from sessions_app.forms.submission import FieldError
 from sessions_app.fragments import Viewer
 from sessions_app.fragments.agent_views import agent_of
-from sessions_app.fragments.approving import asked_class, payload_of
+from sessions_app.fragments.approving import asked_class, fixed_values, payload_of
 from sessions_app.fragments.asking import EventForm, action_form, item_form
 from sessions_app.fragments.statuses import public_events
 from sessions_app.fragments.wording import pairs_of
@@ -73,7 +73,8 @@ class Posting:
         """What a person wrote, as text they can copy."""
         cls = _asked(self.session, self.item, self.event)
         values = parse(cls, self.data).values if cls else {}
-        pairs = pairs_of(values)
+        unseen = fixed_values(self.item, self.event) if self.item and self.event else {}
+        pairs = pairs_of({name: value for name, value in values.items() if name not in unseen})
         return pairs[0][1] if len(pairs) == 1 else "\n".join(f"{label}: {text}" for label, text in pairs)
 
 

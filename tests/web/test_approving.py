@@ -104,12 +104,21 @@ def test_wrong_changes_come_back_as_typed(asked: Desk, htmx: bool) -> None:
     assert approval(asked).answers == 0
 
 
-def test_who_comes_second_learns_that_it_was_decided(asked: Desk) -> None:
+@pytest.mark.fault("B37")
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [(DECLINE, APPROVE, "Decline; Too far"), (APPROVE, DECLINE, "Approve")],
+)
+def test_who_comes_second_learns_what_was_decided_and_when(asked: Desk, first: str, second: str, told: str) -> None:
     item = approval(asked)
-    asked.answer(item, DECLINE)
-    response = asked.answer(item, APPROVE, digest=digest_on_item(item))
+    form = {"digest": digest_on_item(item), "reason": "Too far"}
+    asked.answer(item, first, **form)
+    response = asked.answer(item, second, **form)
+    html = response.content.decode()
     assert response.status_code == 409
-    assert "answered" in response.content.decode()
+    assert re.search(rf"You answered this at <time [^>]+>[^<]+</time>\.\s+{told}[ <]", html)
+    assert ("Your text is kept below." in html) == (second == DECLINE)
+    assert form["digest"] not in html
 
 
 def digest_on_item(item: StoredItem) -> str:
