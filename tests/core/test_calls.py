@@ -23,6 +23,7 @@ from sessions_app.core.platform import (
     UserMessage,
 )
 from sessions_app.core.request import NO_OUTPUT, REMOVED, RESULT_LIMIT
+from sessions_app.core.turn import REQUEST_LIMIT
 from sessions_app.sdk import Agent, EventRejected, Tool, ToolContext, ToolResult
 from sessions_app.testing import SYSTEM, AgentHarness, tool_calls
 from tests.core.checked import CheckedHarness, lab
@@ -80,6 +81,7 @@ def test_a_call_completes_when_all_its_items_are_ready_and_the_model_reads_them_
     assert session.effects[0].type == GenerateResponse.type_name()
 
 
+@pytest.mark.fault("B23")
 def test_results_stand_in_call_order_whatever_finishes_first() -> None:
     session = asked(tool_calls(*[PinTool(texts=[str(number)]) for number in range(5)]), "Done.")
     for effect in reversed(session.effects):
@@ -181,6 +183,7 @@ def test_a_call_itself_cannot_be_deleted() -> None:
     assert "Delete its assistant message" in failed.reason
 
 
+@pytest.mark.fault("B44")
 def test_deleting_an_assistant_message_cancels_and_removes_everything_beneath_it() -> None:
     session = asked(tool_calls(SearchTool(topics=["tea"]), AskTool(question="?")))
     session.run(SearchTool)
@@ -240,6 +243,7 @@ def test_a_tool_that_was_offered_earlier_but_not_now_is_an_unknown_one() -> None
     assert session.item(ToolError).message == 'There is no tool "pin" to call now. Tools offered: none.'
 
 
+@pytest.mark.fault("B26")
 def test_a_call_is_judged_by_what_its_own_request_offered() -> None:
     session = lab(tool_calls(PinTool(texts=["one"])), "Done.")
     session.say("Go")
@@ -249,6 +253,24 @@ def test_a_call_is_judged_by_what_its_own_request_offered() -> None:
     session.dispatch(ModelResponded(effect_id=session.effects[0].id, response=response, offered=offered), sender=SYSTEM)
     assert session.items(ToolError) == []
     assert [effect.type for effect in session.effects] == [RunTool.type_name()]
+
+
+@pytest.mark.fault("B26")
+def test_a_model_that_never_gets_a_call_right_is_stopped_and_what_was_good_stays() -> None:
+    session = lab(
+        *[f"Answer {turn}." for turn in range(9)], *[calls(("Pin", "{}", ""))] * (2 * REQUEST_LIMIT), "Sorry."
+    )
+    for turn in range(9):
+        session.say(f"Turn {turn}")
+        session.run_all()
+    good = list(session.memory.items.values())
+    session.say("Go")
+    session.run_all()
+    assert len(session.items(ToolError)) == REQUEST_LIMIT
+    assert session.memory.session.blocked_code == "request-limit"
+    assert list(session.memory.items.values())[: len(good)] == good
+    session.say("Stop that")
+    assert [effect.type for effect in session.effects] == [GenerateResponse.type_name()]
 
 
 def test_an_error_about_a_call_is_never_longer_than_it_is_useful() -> None:
@@ -377,6 +399,7 @@ def test_an_exhausted_effect_closes_its_item_and_the_model_goes_on() -> None:
     assert session.answer == "No tea."
 
 
+@pytest.mark.fault("B73")
 def test_an_effect_that_ends_without_a_result_closes_its_item() -> None:
     session = asked(tool_calls(SearchTool(topics=["tea"])), "No tea.")
     session.run(SearchTool)

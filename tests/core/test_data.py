@@ -103,6 +103,7 @@ def test_unknown_fields_are_refused_on_the_way_in() -> None:
             cls.model_validate(payload)
 
 
+@pytest.mark.fault("B76")
 def test_a_loaded_value_shares_nothing_with_what_is_stored() -> None:
     stored: dict[str, Any] = {"anything": {"list": [1]}, "unknown": [1]}
     tree = load(Tree, stored)

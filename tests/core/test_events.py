@@ -43,10 +43,12 @@ from tests.core.lab import (
     CountTool,
     Crash,
     Found,
+    Hide,
     LabAgent,
     Pin,
     Progress,
     Question,
+    Remove,
     Search,
     StartWork,
     Work,
@@ -162,12 +164,34 @@ def test_what_comes_too_late_from_inside_is_dropped_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize("kind", ["effect", "tool", "handler", "system"])
+@pytest.mark.fault("B44")
 def test_what_nobody_takes_is_dropped_from_inside(kind: SenderKind) -> None:
     session = lab()
     for type, item_id in (("lab-unheard-of", ""), ("lab-found", "9_9"), ("@platform/skip", "9_9")):
         assert session.send(type, {}, item_id, sender=Sender(kind)).status == "dropped"
 
 
+@pytest.mark.fault("B44")
+def test_an_event_for_what_is_hidden_deleted_or_unknown_has_its_end_and_the_next_goes_on() -> None:
+    session = lab()
+    for text in ("search a", "search b", "search c"):
+        session.dispatch(Pin(text=text))
+    hidden, deleted, _ = session.items(Search)
+    of_hidden, of_deleted, last = session.effects
+    session.dispatch(Hide(item_id=hidden.id))
+    session.dispatch(Remove(item_id=deleted.id))
+    order = session.memory.order()
+    assert session.send_from(of_hidden, Found(text="found")).status == "applied"
+    assert session.memory.items[hidden.id].data["found"] == "found"
+    unknown = session.send("lab-found", {}, "9_9", sender=SYSTEM)
+    for late in (session.send_from(of_deleted, Found(text="late")), unknown):
+        assert (late.status, late.operations) == ("dropped", ())
+        assert late.reason
+    assert session.memory.order() == order
+    assert session.end(last, "done", event=Found(text="the next")).status == "applied"
+
+
+@pytest.mark.fault("B73")
 def test_an_ill_formed_payload_from_inside_is_a_failure_that_names_the_class() -> None:
     session = lab(topics=["tea"])
     transition = session.send("lab-found", {"txt": 1}, "1_0", sender=Sender("effect", "1_1"))
@@ -189,6 +213,7 @@ def test_an_outcome_arrives_once_however_often_it_is_delivered() -> None:
 # --- handlers that fail
 
 
+@pytest.mark.fault("B74")
 def test_an_event_whose_handler_raises_changes_nothing_and_later_events_go_on() -> None:
     session = lab()
     failed = session.dispatch(Crash())
@@ -234,7 +259,7 @@ class TroubledAgent(Agent[AgentState, Trouble], name="troubled"):
 
 
 @pytest.mark.parametrize("kind", TROUBLES)
-@pytest.mark.fault("B12")
+@pytest.mark.fault("B12", "B74")
 def test_whatever_a_handler_raises_is_a_failed_event_with_a_storable_text(kind: str) -> None:
     transition = AgentHarness(TroubledAgent).dispatch(Trouble(kind=kind))
     assert transition.status == "failed"

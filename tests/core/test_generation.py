@@ -267,6 +267,7 @@ def test_the_prompt_is_evaluated_anew_for_each_request() -> None:
 @pytest.mark.parametrize(
     "reason", ["overloaded", "rate_limited", "connection", "invalid_request", "authentication", "error"]
 )
+@pytest.mark.fault("B28")
 def test_a_failed_request_blocks_with_its_reason_until_it_is_tried_again(reason: TerminationReason) -> None:
     session = lab(terminated(reason, "half a"), "At last.")
     session.say("Hi")

@@ -400,6 +400,7 @@ def test_of_two_answers_with_the_same_form_the_first_counts() -> None:
     assert session.memory.items[question.id].answers == 1
 
 
+@pytest.mark.fault("B37")
 def test_a_question_that_was_answered_takes_no_other_answer() -> None:
     session = lab()
     session.dispatch(Pin(text="Really?"))
@@ -432,6 +433,7 @@ def test_an_item_that_takes_answers_when_ready_takes_them_one_after_the_other() 
     assert session.item(Survey).answers == ["a", "b", "c"]
 
 
+@pytest.mark.fault("B74")
 def test_an_answer_whose_handler_fails_leaves_the_question_open() -> None:
     session = lab()
     session.dispatch(Pin(text="Really?"))

@@ -45,6 +45,7 @@ def test_an_answer_settles_its_question(survey: StoredSession, ann: Sender) -> N
 
 
 @pytest.mark.parametrize("seen", [0, 1, None])
+@pytest.mark.fault("B37", "B38")
 def test_the_second_answer_learns_who_was_first(survey: StoredSession, ann: Sender, seen: int | None) -> None:
     answer(survey, ann, "yes")
     with pytest.raises(EventRejected) as rejection:
@@ -58,6 +59,7 @@ def test_the_second_answer_learns_who_was_first(survey: StoredSession, ann: Send
     assert StoredEvent.objects.count() == 2
 
 
+@pytest.mark.fault("B38")
 def test_an_answer_to_what_was_skipped_learns_so(survey: StoredSession, ann: Sender) -> None:
     engine.dispatch_event(survey, "@platform/skip", {}, sender=ann, item_id="1_0")
     with pytest.raises(EventRejected, match="closed before") as rejection:
@@ -80,6 +82,7 @@ def test_a_repeated_answer_is_the_first_one(survey: StoredSession, ann: Sender) 
     assert send().repeated
 
 
+@pytest.mark.fault("B37")
 def test_of_two_simultaneous_answers_one_counts(user: Any, ann: Sender) -> None:
     survey = engine.create_session("t-counter", {"questions": 50}, user=user)
     for number in range(50):
@@ -96,6 +99,7 @@ def test_of_two_simultaneous_answers_one_counts(user: Any, ann: Sender) -> None:
     assert StoredEvent.objects.filter(session=survey, type="t-replied").count() == 50
 
 
+@pytest.mark.fault("B16")
 def test_an_answer_under_a_call_goes_to_the_model(talk: StoredSession, ann: Sender, pump: Pump, script: Any) -> None:
     model = script(calls(("ask", {"text": "Which?"}), ("ask", {"text": "When?"})), "Fine.")
     engine.dispatch_event(talk, "@platform/user-message", {"text": "Hi"}, sender=ann)

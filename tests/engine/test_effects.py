@@ -95,6 +95,7 @@ def test_news_of_an_attempt_that_was_given_up_is_put_on_record(launched: StoredS
     assert words(launched) == ["in time"]
 
 
+@pytest.mark.fault("B73")
 def test_the_outcome_of_an_attempt_that_was_given_up_changes_nothing(launched: StoredSession, pump: Pump) -> None:
     effect = only_effect(launched)
     late = claim(effect)
@@ -130,6 +131,7 @@ def test_two_results_at_once_are_applied_once(launched: StoredSession) -> None:
         ("nul", "ValueError: a \ufffd and a \ufffd in the text"),
     ],
 )
+@pytest.mark.fault("B74")
 def test_whatever_the_code_raises_is_an_outcome(
     counter: StoredSession, ann: Sender, pump: Pump, name: str, message: str
 ) -> None:
@@ -143,6 +145,7 @@ def test_whatever_the_code_raises_is_an_outcome(
     assert engine.dispatch_event(counter, "t-added", {}, sender=ann).status == "applied"
 
 
+@pytest.mark.fault("B74")
 def test_an_event_that_cannot_be_handled_fails_its_effect(counter: StoredSession, ann: Sender, pump: Pump) -> None:
     engine.dispatch_event(counter, "t-broke", {}, sender=ann)
     engine.dispatch_event(counter, "t-launched", {"what": "report"}, sender=ann)
@@ -168,6 +171,7 @@ def test_a_result_the_owner_cannot_handle_is_a_failed_event(counter: StoredSessi
     assert words(counter) == ["paid one"]
 
 
+@pytest.mark.fault("B23", "B26")
 def test_tools_that_run_side_by_side(talk: StoredSession, ann: Sender, pump: Pump, script: Any) -> None:
     model = script(
         calls(("work", {"name": "a", "times": 2}), ("fetch", {"name": "b"}), ("nothing", {}), ("work", {"nome": "c"})),

@@ -111,6 +111,7 @@ def test_a_handler_that_raises_leaves_the_session_as_it_was(counter: StoredSessi
     assert total(counter) == 1
 
 
+@pytest.mark.fault("B74")
 def test_a_failed_event_can_be_tried_again_until_it_succeeds(counter: StoredSession, ann: Sender) -> None:
     engine.dispatch_event(counter, "t-broke", {}, sender=ann)
     engine.dispatch_event(counter, "t-fragile", {}, sender=ann)

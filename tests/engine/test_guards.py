@@ -33,6 +33,7 @@ def short_limit(settings: Any) -> None:
 
 
 @pytest.mark.usefixtures("short_limit")
+@pytest.mark.fault("B74")
 def test_a_handler_that_never_ends_is_failed(counter: StoredSession, ann: Sender) -> None:
     started = time.monotonic()
     receipt = engine.dispatch_event(counter, "t-spun", {}, sender=ann)
@@ -49,6 +50,7 @@ def test_a_handler_that_swallows_its_end_is_told_again(counter: StoredSession, a
 
 
 @pytest.mark.usefixtures("short_limit")
+@pytest.mark.fault("B74")
 def test_other_sessions_go_on_meanwhile(user: Any, counter: StoredSession, ann: Sender) -> None:
     others = [engine.create_session("t-counter", {}, user=user) for _ in range(3)]
 

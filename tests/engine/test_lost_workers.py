@@ -39,6 +39,7 @@ def test_another_worker_takes_over(counter: StoredSession, ann: Sender, pump: Pu
     assert StoredEvent.objects.filter(session=counter, type="@platform/effect-ended").count() == 1
 
 
+@pytest.mark.fault("B74")
 def test_a_worker_lost_too_often_is_a_failure(counter: StoredSession, ann: Sender) -> None:
     effect = launch(counter, ann, "report")
     for losses in (1, 2):

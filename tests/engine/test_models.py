@@ -94,6 +94,7 @@ def test_a_request_sent_again_can_be_rebuilt_from_the_history(
     assert StoredBlob.objects.get(digest=json.loads(second.payload)["system_digest"]).text == '["You help."]'
 
 
+@pytest.mark.fault("B28", "B30")
 def test_a_fault_that_does_not_pass_ends_after_five_attempts(
     talk: StoredSession, ann: Sender, pump: Pump, script: Any
 ) -> None:
@@ -110,6 +111,7 @@ def test_a_fault_that_does_not_pass_ends_after_five_attempts(
 
 
 @pytest.mark.parametrize("reason", ["authentication", "invalid_request", "refused", "error"])
+@pytest.mark.fault("B29")
 def test_a_permanent_fault_blocks_at_once(
     talk: StoredSession, ann: Sender, pump: Pump, script: Any, reason: Any
 ) -> None:

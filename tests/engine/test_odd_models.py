@@ -174,3 +174,35 @@ def test_a_model_that_calls_more_tools_than_may_run_at_once(
     pump()
     assert StoredItem.objects.filter(session=talk, type="t-note").count() == 100
     assert StoredItem.objects.filter(session=talk, type="@platform/tool-error").count() == 30
+
+
+class BreaksOnce:
+    """Begins to answer and is then overloaded; answers the next time."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def generate_response(self, request: ModelRequest) -> ModelResponse:
+        self.asked += 1
+        if self.asked == 1:
+            for piece in ("Half ", "of an ", "answer"):
+                request.reporter.text(piece)
+            return ModelResponse(status=Terminated(reason="overloaded", message="Too busy.", retryable=True))
+        request.reporter.text("A whole answer.")
+        return ModelResponse(parts=(TextPart(text="A whole answer."),))
+
+
+@pytest.mark.fault("B30")
+def test_a_reply_that_breaks_in_the_middle_leaves_nothing_but_the_next_one(
+    talk: StoredSession, ann: Sender, pump: Pump
+) -> None:
+    model = BreaksOnce()
+    brain.model = model
+    ask(talk, ann)
+    pump.until(lambda: only_effect(talk).message == "Too busy.")
+    assert (only_effect(talk).attempt, only_effect(talk).status) == (1, "pending")
+    pump()
+    answer = StoredItem.objects.get(session=talk, type="@platform/assistant-message")
+    assert json.loads(answer.data)["text"] == "A whole answer."
+    assert not StoredStream.objects.exists()
+    assert (model.asked, talk.effects.get().attempt) == (2, 2)

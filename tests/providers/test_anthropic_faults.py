@@ -122,6 +122,7 @@ async def test_an_address_where_nobody_listens() -> None:
     assert status.message == "Anthropic could not be reached."
 
 
+@pytest.mark.fault("B27")
 async def test_a_cut_answer_keeps_its_text(anthropic_server: Server) -> None:
     anthropic_server.add(ServerReply(text=WORDS, finish_reason="length"))
     response = await ask()
@@ -129,6 +130,7 @@ async def test_a_cut_answer_keeps_its_text(anthropic_server: Server) -> None:
     assert text_of(response) == WORDS
 
 
+@pytest.mark.fault("B29")
 async def test_a_refusal_is_told_and_its_text_dropped(anthropic_server: Server) -> None:
     anthropic_server.add(ServerReply(text="Well", finish_reason="content_filter"))
     response = await ask()
@@ -137,6 +139,7 @@ async def test_a_refusal_is_told_and_its_text_dropped(anthropic_server: Server) 
 
 
 @pytest.mark.parametrize("finish", ["pause_turn", "something_new"])
+@pytest.mark.fault("B28")
 async def test_an_unknown_end_is_no_answer(anthropic_server: Server, finish: str) -> None:
     anthropic_server.add(ServerReply(text=WORDS, finish_reason=finish))
     status = ended(await ask())
@@ -145,11 +148,13 @@ async def test_an_unknown_end_is_no_answer(anthropic_server: Server, finish: str
 
 
 @pytest.mark.parametrize("text", ["", " \n\n ", "\u200b"])
+@pytest.mark.fault("B28")
 async def test_an_empty_answer_is_no_answer(anthropic_server: Server, text: str) -> None:
     anthropic_server.add(ServerReply(text=text))
     assert ended(await ask()).reason == "empty"
 
 
+@pytest.mark.fault("B26")
 async def test_malformed_arguments_arrive_as_the_model_wrote_them(anthropic_server: Server) -> None:
     anthropic_server.break_tool_call("malformed_arguments")
     response = await ask(tools=[FIND_FLIGHTS])
@@ -159,6 +164,7 @@ async def test_malformed_arguments_arrive_as_the_model_wrote_them(anthropic_serv
         json.loads(made.arguments)
 
 
+@pytest.mark.fault("B25")
 async def test_parallel_calls_keep_order_and_their_own_ids(anthropic_server: Server) -> None:
     wanted = (ToolCall("find_flights", {"destination": "Tokyo"}), ToolCall("find_flights", {"destination": "Paris"}))
     anthropic_server.add(ServerReply(text="Two.", tool_calls=wanted))

@@ -46,6 +46,7 @@ def put_together(*events: dict[str, Any]) -> tuple[Reply, Heard]:
     return reply, heard
 
 
+@pytest.mark.fault("B25")
 def test_pieces_of_several_calls_may_come_interleaved() -> None:
     reply, _ = put_together(
         START,
@@ -69,6 +70,7 @@ def test_pieces_of_several_calls_may_come_interleaved() -> None:
         (START, opened(0, type="text", text=""), opened(0, type="text", text="")),
     ],
 )
+@pytest.mark.fault("B25")
 def test_pieces_that_cannot_be_told_apart_break_the_stream(events: tuple[dict[str, Any], ...]) -> None:
     with pytest.raises(BrokenStream):
         put_together(*events)

@@ -60,6 +60,7 @@ def end(reason: str, **details: Any) -> bytes:
     )
 
 
+@pytest.mark.fault("B30")
 async def test_an_overload_after_a_good_beginning() -> None:
     heard = Heard()
     response = await ask(BEGUN + OVERLOADED, heard)
@@ -82,6 +83,7 @@ async def test_an_overload_after_a_good_beginning() -> None:
         b"event: content_block_delta\ndata: \xff\xfe\n\n",
     ],
 )
+@pytest.mark.fault("B25")
 async def test_a_chunk_that_cannot_be_read_ends_the_try(broken: bytes) -> None:
     response = await ask(BEGUN + broken + end("end_turn"))
     assert isinstance(response.status, Terminated)

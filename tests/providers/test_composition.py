@@ -35,6 +35,15 @@ async def test_the_backup_is_asked_once_and_replaces_what_was_streamed() -> None
     assert len(primary.requests) == len(backup.requests) == 1
 
 
+@pytest.mark.fault("B29")
+async def test_a_refusal_is_put_before_the_backup_once() -> None:
+    refused = ModelResponse(status=Terminated(reason="refused", message="I will not."), model="first")
+    primary, backup = ScriptedModel([refused]), ScriptedModel([good("I will.")])
+    response = await with_backup(primary, backup).generate_response(request("Hello"))
+    assert (text_of(response), response.model) == ("I will.", "second")
+    assert len(primary.requests) == len(backup.requests) == 1
+
+
 async def test_the_backup_rests_while_the_primary_answers() -> None:
     backup = ScriptedModel()
     heard = Heard()

@@ -209,6 +209,7 @@ async def test_streamed_text_arrives_when_every_nudge_is_lost(
         assert message["text"] == "Saved but never told"
 
 
+@pytest.mark.fault("B30")
 async def test_a_new_attempt_replaces_the_text(session: StoredSession, page: Client, writing: Any) -> None:
     async with Listener(session, page) as listener:
         await listener.hear()
@@ -219,6 +220,7 @@ async def test_a_new_attempt_replaces_the_text(session: StoredSession, page: Cli
         assert (message["attempt"], message["at"], message["text"]) == (2, 0, "Anew")
 
 
+@pytest.mark.fault("B30")
 async def test_a_retry_shows_without_an_event(session: StoredSession, page: Client, writing: Any) -> None:
     async with Listener(session, page) as listener:
         await listener.hear()

@@ -120,6 +120,7 @@ def test_a_streamed_text_is_part_of_every_frame(session: StoredSession, user: An
     assert (mark.text_no, mark.length) == ((1, 2), 8)
 
 
+@pytest.mark.fault("B30")
 def test_a_text_of_an_attempt_that_failed_is_not_shown(
     session: StoredSession, user: Any, talk: Callable[[str], Any]
 ) -> None:

@@ -148,6 +148,7 @@ def test_a_question_is_answered(asked: Desk, ann: Sender, pump: Pump) -> None:
 
 
 @pytest.mark.parametrize("htmx", [True, False])
+@pytest.mark.fault("B40")
 def test_a_wrong_answer_comes_back_with_what_was_typed(asked: Desk, htmx: bool) -> None:
     guest = asked.item("w-guest-form")
     response = asked.answer(guest, "w-guest", htmx, _key="mine", name="A", born="", **{"phones": "", "phones.0": "123"})
@@ -178,6 +179,7 @@ def test_a_row_is_added_to_an_open_question(asked: Desk, htmx: bool) -> None:
 
 
 @pytest.mark.parametrize("live", [True, False])
+@pytest.mark.fault("B37", "B38")
 def test_who_comes_second_sees_who_was_first_and_keeps_the_text(asked: Desk, live: bool) -> None:
     decision = asked.item("w-decision")
     asked.answer(decision, "w-declined", reason="Too far", _key="first")
@@ -197,6 +199,33 @@ def test_who_comes_second_sees_who_was_first_and_keeps_the_text(asked: Desk, liv
     assert "My &lt;b&gt;own&lt;/b&gt; reason" in html
     assert asked.events("w-declined").count() == 1
     assert ("Answered by you" in html) is not live
+
+
+@pytest.mark.fault("B38")
+@pytest.mark.parametrize("htmx", [True, False])
+def test_an_answer_to_what_was_stopped_says_so_and_keeps_the_text(asked: Desk, htmx: bool) -> None:
+    decision = asked.item("w-decision")
+    asked.send({"_type": "@platform/stop", "_key": "stop"})
+    seq = StoredSession.objects.get(pk=asked.session.pk).seq
+    typed = "My own reason. " * 6
+    response = asked.answer(decision, "w-declined", htmx, reason=typed, _key="late")
+    html = response.content.decode()
+    assert response.status_code == 409
+    assert "This was closed before (cancelled)." in html
+    assert typed.strip() in html
+    assert StoredSession.objects.get(pk=asked.session.pk).seq == seq
+
+
+@pytest.mark.fault("B16")
+def test_every_question_of_one_reply_is_on_the_page(
+    desk: Desk, talk: Callable[[str], Any], script: Callable[..., Any], pump: Pump
+) -> None:
+    script(calls(*[("decide", {"question": question}) for question in ("First?", "Second?", "Third?")]))
+    talk("Ask me")
+    pump()
+    html = desk.show()
+    assert [html.count(question) > 0 for question in ("First?", "Second?", "Third?")] == [True] * 3
+    assert html.count('name="_type" value="w-approved"') == 3
 
 
 def test_who_comes_second_without_script_sees_it_on_the_page(asked: Desk) -> None:
@@ -221,6 +250,7 @@ def test_a_skipped_question_says_its_words_once(asked: Desk) -> None:
     assert card.count("Go?") == 1
 
 
+@pytest.mark.fault("B18")
 def test_a_message_behind_a_question_names_the_question(asked: Desk) -> None:
     link = f'<a href="#item-{asked.item("w-decision").item_id}">your answer above</a>.'
     asked.send({"_type": MESSAGE, "text": "More"}, **HTMX)
@@ -256,6 +286,7 @@ def test_a_session_event_is_an_action(desk: Desk) -> None:
     assert "Confirm meeting" not in desk.show()
 
 
+@pytest.mark.fault("B74")
 def test_a_failed_event_can_be_tried_again_until_it_succeeds(asked: Desk) -> None:
     guest = asked.item("w-guest-form")
     asked.answer(guest, "w-guest", name="Broken", born="2000-01-01")
@@ -290,6 +321,7 @@ def test_stop_ends_what_runs(desk: Desk, talk: Callable[[str], Any], script: Cal
     assert "<title>Stopped – Fetch</title>" in html
 
 
+@pytest.mark.fault("B28")
 def test_a_blocked_request_says_why_and_can_be_made_again(
     desk: Desk, talk: Callable[[str], Any], script: Callable[..., Any], pump: Pump
 ) -> None:
@@ -307,6 +339,7 @@ def test_a_blocked_request_says_why_and_can_be_made_again(
     assert "Go?" in desk.show()
 
 
+@pytest.mark.fault("B29")
 def test_a_refusal_offers_no_second_try(
     desk: Desk, talk: Callable[[str], Any], script: Callable[..., Any], pump: Pump
 ) -> None:
