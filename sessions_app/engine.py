@@ -82,7 +82,7 @@ def dispatch_event(
             return known
         if retry_of is not None:
             receipts.check_retry(loaded.row.pk, retry_of, type, item_id, cleaned)
-        final = cleaned | {"partial": receipts.streamed_text(loaded)} if type == Stop.type_name() else cleaned
+        final = cleaned | receipts.what_runs(loaded) if type == Stop.type_name() else cleaned
         incoming = Incoming(type, final, sender, loaded.time, item_id, "", answers_seen, retry_of)
         return Proposal(incoming, {"client_key": client_key, "digest": fingerprint if client_key else ""})
 

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from sessions_app.core.agent import Agent
 from sessions_app.core.canonical import canonical, clean_text, digest
 from sessions_app.core.data import field_errors
+from sessions_app.core.effects import Policy
 from sessions_app.core.errors import EventRejected, HandlerError
 from sessions_app.core.event_log import EventStatus, Transition
 from sessions_app.core.events import OUTSIDE, Sender
@@ -102,7 +103,19 @@ def saved_result(effect: StoredEffect) -> tuple[str, dict[str, Any]]:
     return saved["type"], saved["payload"]
 
 
-def streamed_text(loaded: LoadedSession) -> str:
+def what_runs(loaded: LoadedSession) -> dict[str, Any]:
+    """Return what only the rows of running effects know of a session that is stopped, as `Stop` has it."""
+    begun = [effect_id for effect_id, row in loaded.effect_rows.items() if _may_have_happened(row)]
+    return {"partial": _streamed_text(loaded), "begun": sorted(begun)}
+
+
+def _may_have_happened(row: StoredEffect) -> bool:
+    """Whether an effect that may happen at most once has begun and has no outcome yet."""
+    policy = Policy.model_validate_json(row.policy, extra="ignore")
+    return policy.delivery == "at-most-once" and row.started_at is not None and row.status != StoredEffect.Status.ENDED
+
+
+def _streamed_text(loaded: LoadedSession) -> str:
     """Return what the running model request has streamed so far."""
     row = loaded.effect_rows.get(loaded.session.request)
     if row is None or row.status == StoredEffect.Status.PENDING:

@@ -20,7 +20,7 @@ from .platform import (
     UserMessage,
     UserMessageSent,
 )
-from .state import EffectRecord, ItemRecord
+from .state import Draft, EffectRecord, ItemRecord
 from .text import is_blank
 from .turn import MAY_BE_TRIED_AGAIN
 
@@ -63,18 +63,42 @@ def handle_stop(change: Change, event: Stop) -> None:
     request = draft.session.request
     placeholder = next((e.owner for e in draft.open_effects() if e.id == request), "")
     cancelled_owners = {effect.owner for effect in draft.open_effects()}
-    cancelled = draft.open_effects()
-    for effect in cancelled:
-        change.end_effect(effect.id, "cancelled")
+    in_doubt = _in_doubt(draft, event)
+    stopped = [(effect, _how_it_stopped(effect, event)) for effect in draft.open_effects()]
+    for effect, how in stopped:
+        change.end_effect(effect.id, how.outcome, how.message)
     for record in draft.open_items():
         if record.id == placeholder:
             _keep_partial(change, record, event.partial)
         elif record.parent or record.id in cancelled_owners:
-            change.close(record.id, "cancelled", f"Stopped by {_name(event.sender)}.")
+            _close_stopped(change, record, event.sender, in_doubt=record.id in in_doubt)
     change.set_session(request="", stopped=True, answered_seq=change.step.seq, blocked_code="", blocked_reason="")
-    for effect in cancelled:
+    for effect, how in stopped:
         if not effect.owner:
-            tell_owner(change, effect, None, EffectHasEnded(effect_id=effect.id, outcome="cancelled"))
+            tell_owner(change, effect, None, how)
+
+
+def _how_it_stopped(effect: EffectRecord, event: Stop) -> EffectHasEnded:
+    if effect.id in event.begun:
+        return EffectHasEnded(effect_id=effect.id, outcome="outcome unknown", message=_doubt(event.sender))
+    return EffectHasEnded(effect_id=effect.id, outcome="cancelled")
+
+
+def _doubt(sender: Sender) -> str:
+    return f"Stopped by {_name(sender)} while it ran. It may or may not have happened."
+
+
+def _in_doubt(draft: Draft, event: Stop) -> set[str]:
+    """Return the items that a stopped effect leaves in doubt, and the calls above them, which a model reads first."""
+    owners = [draft.item(effect.owner) for effect in draft.open_effects() if effect.id in event.begun and effect.owner]
+    return {item_id for record in owners if record for item_id in (record.id, record.parent)}
+
+
+def _close_stopped(change: Change, record: ItemRecord, sender: Sender, *, in_doubt: bool) -> None:
+    if in_doubt:
+        change.close(record.id, "outcome unknown", _doubt(sender))
+    else:
+        change.close(record.id, "cancelled", f"Stopped by {_name(sender)}.")
 
 
 def _keep_partial(change: Change, record: ItemRecord, partial: str) -> None:

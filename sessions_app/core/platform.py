@@ -201,9 +201,14 @@ class EffectHasEnded(SessionEvent, type="@platform/effect-ended", private=True):
 
 
 class Stop(SessionEvent, type="@platform/stop"):
-    """A person stops everything that runs. `partial` is the text streamed so far; the engine sets it."""
+    """A person stops everything that runs.
+
+    The engine sets both fields: `partial` is the text streamed so far, `begun` are the effects that may happen at
+    most once and whose code has begun, so that nobody can say whether they happened.
+    """
 
     partial: str = ""
+    begun: tuple[str, ...] = ()
 
 
 class Retry(SessionEvent, type="@platform/retry"):

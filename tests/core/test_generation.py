@@ -9,7 +9,7 @@ from sessions_app.core.events import Sender
 from sessions_app.core.language_model import ModelResponse, Terminated, TerminationReason, Usage
 from sessions_app.core.messages import TextPart, ToolCallPart
 from sessions_app.core.outcomes import CUT_TRIES
-from sessions_app.core.platform import AssistantMessage, GenerateResponse, ModelResponded, Retry, Skip, ToolError
+from sessions_app.core.platform import AssistantMessage, GenerateResponse, ModelResponded, Retry, Skip, Stop, ToolError
 from sessions_app.core.request import BEGIN_NOTE, CUT_NOTE, NotReady
 from sessions_app.core.turn import REQUEST_LIMIT
 from sessions_app.testing import SYSTEM, tool_calls
@@ -25,6 +25,7 @@ from tests.core.lab import (
     Poke,
     Question,
     Remove,
+    RunSearch,
     Search,
     SearchTool,
     SetPrompt,
@@ -457,6 +458,22 @@ def test_stop_gives_every_open_call_a_result_and_the_session_goes_on() -> None:
         session.say(f"turn {turn}")
         session.run_all()
     assert session.answer == "Fine."
+
+
+def test_what_a_stop_leaves_in_doubt_is_told_to_the_model() -> None:
+    session = lab(tool_calls(SearchTool(topics=["tea"]), CountTool(steps=[1])), "I see.")
+    session.say("Search")
+    session.run(GenerateResponse)
+    session.run(SearchTool)
+    (search,) = [effect for effect in session.effects if effect.type == RunSearch.type_name()]
+    session.dispatch(Stop(begun=(search.id,)))
+    assert session.memory.effects[search.id].outcome == "outcome unknown"
+    first, second = [part for message in session.messages() for part in message.parts if part.type == "tool_result"]
+    assert "outcome unknown. Stopped by Test person while it ran. It may or may not have happened." in first.text
+    assert "cancelled" in second.text
+    session.say("Go on")
+    session.run_all()
+    assert session.answer == "I see."
 
 
 def test_stop_closes_what_is_hidden_too() -> None:

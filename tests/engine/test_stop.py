@@ -50,7 +50,8 @@ def test_the_text_so_far_is_kept(talk: StoredSession, ann: Sender, pump: Pump, s
     assert (talk.stopped, talk.request, talk.owed_seq <= talk.answered_seq) == (True, "", True)
     # The event says what was there, so that a replay comes to the same.
     assert json.loads(StoredEvent.objects.get(session=talk, type="@platform/stop").payload) == {
-        "partial": "Once upon a time"
+        "partial": "Once upon a time",
+        "begun": [],
     }
     sweeper.renew_leases()
     wait_for(lambda: not runner.running_claims(), "the request is cancelled where it runs")
@@ -80,6 +81,7 @@ def test_nobody_can_say_what_was_written(talk: StoredSession, ann: Sender, pump:
     assert not StoredItem.objects.filter(session=talk, type="@platform/assistant-message").exists()
 
 
+@pytest.mark.fault("B20")
 def test_a_running_tool_is_cancelled(talk: StoredSession, ann: Sender, pump: Pump, script: Any) -> None:
     model = script(calls(("work", {"name": "a"}), ("ask", {"text": "Which?"})), "Fine.")
     engine.dispatch_event(talk, MESSAGE, {"text": "Go"}, sender=ann)
@@ -125,5 +127,25 @@ def test_a_stop_and_an_outcome_at_the_same_moment(user: Any, ann: Sender) -> Non
         effect.refresh_from_db()
         session.stored_state.refresh_from_db()
         paid = json.loads(session.stored_state.data)["words"]
-        assert (effect.outcome, paid) in [("done", ["paid"]), ("cancelled", [])]
+        assert (effect.outcome, paid) in [("done", ["paid"]), ("outcome unknown", [])]
         assert engine.dispatch_event(session, "t-added", {}, sender=ann).status == "applied"
+
+
+def test_what_has_begun_and_may_happen_once_is_not_said_to_be_cancelled(
+    counter: StoredSession, ann: Sender, pump: Pump
+) -> None:
+    engine.dispatch_event(counter, "t-launched", {"what": "pay", "name": "begun"}, sender=ann)
+    pump.until(lambda: gate.begun["begun"])
+    engine.dispatch_event(counter, "t-launched", {"what": "pay", "name": "waiting"}, sender=ann)
+    engine.dispatch_event(counter, "t-launched", {"what": "report", "name": "again"}, sender=ann)
+    stop(counter, ann)
+    outcomes = counter.effects.order_by("id").values_list("outcome", flat=True)
+    assert list(outcomes) == ["outcome unknown", "cancelled", "cancelled"]
+
+
+def test_nobody_can_say_what_has_begun(counter: StoredSession, ann: Sender) -> None:
+    engine.dispatch_event(counter, "t-launched", {"what": "pay"}, sender=ann)
+    effect = only_effect(counter)
+    engine.dispatch_event(counter, "@platform/stop", {"begun": [effect.effect_id]}, sender=ann)
+    effect.refresh_from_db()
+    assert effect.outcome == "cancelled"
