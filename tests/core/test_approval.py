@@ -31,6 +31,7 @@ def test_no_tool_runs_before_it_is_approved_and_the_call_waits() -> None:
     assert session.items(Card) == []
 
 
+@pytest.mark.fault("B04")
 def test_an_approved_call_runs_with_the_stored_arguments() -> None:
     session = waiting("Done.")
     session.approve()
@@ -43,6 +44,7 @@ def test_an_approved_call_runs_with_the_stored_arguments() -> None:
     assert "Paid back 5." in result_of(session)
 
 
+@pytest.mark.fault("B04")
 def test_an_approval_for_other_arguments_is_refused() -> None:
     session = waiting()
     record, _approval = session._asked_approval()
@@ -93,6 +95,7 @@ def test_a_decision_is_made_once(late: Decline | ChangeArguments) -> None:
     assert len(session.effects) == 1
 
 
+@pytest.mark.fault("B71")
 def test_each_parallel_call_is_decided_by_itself() -> None:
     session = waiting("Done.", amounts=(5, 7))
     session.approve()

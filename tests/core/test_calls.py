@@ -128,7 +128,7 @@ def test_a_result_that_shows_nothing_is_said_to_be_nothing(texts: list[str]) -> 
         session.run_all()
 
 
-@pytest.mark.fault("B35")
+@pytest.mark.fault("B33", "B35")
 def test_a_large_result_is_cut_in_the_request_and_kept_whole_in_the_session() -> None:
     session = asked(tool_calls(PinTool(texts=["x" * (RESULT_LIMIT + 1000)])), "Long.")
     session.run(PinTool)

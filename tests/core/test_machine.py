@@ -71,6 +71,7 @@ def test_every_promise_holds_in_histories_that_hypothesis_makes_up() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
+@pytest.mark.fault("B19", "B20", "B21")
 def test_every_promise_holds_in_a_random_history(seed: int) -> None:
     play_at_random(seed, 150)
 

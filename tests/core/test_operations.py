@@ -120,6 +120,7 @@ def test_what_a_default_says_is_not_stored() -> None:
     ]
 
 
+@pytest.mark.fault("B36")
 def test_a_delta_grows_with_what_changed_and_not_with_the_session() -> None:
     session = lab()
     sizes = []

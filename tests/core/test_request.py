@@ -65,6 +65,7 @@ def test_neighbours_of_one_role_become_one_message() -> None:
     assert text_of(builder.messages()) == [("user", "a\n\nb"), ("assistant", "c\n\nd"), ("user", GO_ON_NOTE)]
 
 
+@pytest.mark.fault("B22")
 def test_a_conversation_begins_and_ends_with_the_user() -> None:
     builder = Builder()
     builder.add(AssistantMessage(text="Hello"))
@@ -82,6 +83,7 @@ def test_what_shows_nothing_is_left_out() -> None:
     assert text_of(builder.messages()) == [("user", "a\n\nb")]
 
 
+@pytest.mark.fault("B19")
 def test_results_stand_directly_after_their_calls_and_before_other_text() -> None:
     builder = Builder()
     message = builder.add(AssistantMessage(text="Let me see"))

@@ -73,6 +73,7 @@ def test_a_form_that_has_seen_other_answers_is_refused(survey: StoredSession, an
     assert answer(survey, ann, "yes", seen=None).status == "applied"
 
 
+@pytest.mark.fault("B21")
 def test_a_repeated_answer_is_the_first_one(survey: StoredSession, ann: Sender) -> None:
     send = partial(
         engine.dispatch_event, survey, "t-replied", {"text": "yes"},

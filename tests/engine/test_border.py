@@ -70,6 +70,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.fault("B34")
 def test_what_is_refused_leaves_no_trace(user: Any, ann: Sender) -> None:
     session = engine.create_session("t-counter", {"questions": 1}, user=user)
     for type, payload, item_id, code in REFUSED:
@@ -89,6 +90,7 @@ def test_a_payload_of_just_the_limit_is_taken(counter: StoredSession, ann: Sende
     assert len(StoredEvent.objects.get(seq=2).payload) == LIMIT
 
 
+@pytest.mark.fault("B32")
 def test_what_no_database_takes_is_replaced(talk: StoredSession, ann: Sender, pump: Pump) -> None:
     engine.dispatch_event(talk, USER_MESSAGE, {"text": "a\x00b \ud83d\ude00 \ud800 😀"}, sender=ann)
     pump()
@@ -106,6 +108,7 @@ def test_only_what_is_inside_may_send_private_events(counter: StoredSession, kin
     assert engine.dispatch_event(counter, "t-secret", {"word": "x"}, sender=Sender("system")).status == "applied"
 
 
+@pytest.mark.fault("B32")
 def test_a_title_no_database_takes_is_replaced(counter: StoredSession, ann: Sender) -> None:
     receipt = engine.dispatch_event(counter, "t-entitled", {"title": "ä" * 199 + "\x00b"}, sender=ann)
     assert receipt.status == "applied"

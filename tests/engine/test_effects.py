@@ -114,6 +114,7 @@ def test_the_outcome_of_an_attempt_that_was_given_up_changes_nothing(launched: S
     assert StoredEvent.objects.filter(session=launched, type="@platform/effect-ended").count() == 1
 
 
+@pytest.mark.fault("B21")
 def test_two_results_at_once_are_applied_once(launched: StoredSession) -> None:
     effect = only_effect(launched)
     assert leases.report(claim(effect), "@platform/effect-ended", {"effect_id": "2_0", "outcome": "done"})

@@ -83,6 +83,7 @@ def test_a_pause_beyond_the_deadline_ends_the_request_with_its_reason(
     assert (talk.blocked_code, talk.blocked_reason) == ("rate_limited", "Too many requests.")
 
 
+@pytest.mark.fault("B34")
 def test_a_response_that_cannot_be_stored_blocks_with_the_reason(
     talk: StoredSession, ann: Sender, pump: Pump, script: Any
 ) -> None:
@@ -135,6 +136,7 @@ class Babbling:
         return ModelResponse(parts=(TextPart(text="a\x00b"),), model="m\x00")
 
 
+@pytest.mark.fault("B32")
 def test_a_model_that_writes_what_cannot_be_stored(talk: StoredSession, ann: Sender, pump: Pump) -> None:
     brain.model = Babbling()
     ask(talk, ann)

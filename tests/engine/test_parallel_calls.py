@@ -121,6 +121,32 @@ def test_calls_beside_one_that_needs_approval_run_at_once_and_once(
     assert model.faults == []
 
 
+@pytest.mark.fault("B18", "B19")
+def test_messages_while_calls_are_open_stand_behind_their_results_once_and_in_order(
+    panel: StoredSession, ann: Sender, pump: Pump, script: Any
+) -> None:
+    model = script(calls(("work", {"name": "a"}), ("ask", {"text": "Well?"}), ("send", {"to": "Bob"})), "Fine.")
+    say(panel, ann)
+    pump.until(lambda: gate.begun["a"] and items(panel, "t-question"))
+    in_threads(*[partial(say, panel, ann, f"message {number}") for number in range(5)])
+    gate.opened.set()
+    pump()
+    in_threads(*[partial(say, panel, ann, f"message {number}") for number in range(5, 10)])
+    pump()
+    (question,), (approval,) = items(panel, "t-question"), items(panel, "@platform/approval")
+    engine.dispatch_event(panel, "t-replied", {"text": "Yes"}, sender=ann, item_id=question.item_id)
+    pump()
+    assert len(model.requests) == 1
+    engine.dispatch_event(panel, "@platform/skip", {}, sender=ann, item_id=approval.item_id)
+    pump()
+    assert (len(model.requests), model.faults) == (2, [])
+    assert [text for text, _ in results(model.requests[1])][:2] == ["worked on a", "Yes"]
+    stored = [json.loads(item.data)["text"] for item in items(panel, "@platform/user-message")[1:]]
+    assert sorted(stored) == [f"message {number}" for number in range(10)]
+    *_, last = model.requests[1].messages
+    assert last.text == "\n\n".join(stored)
+
+
 @pytest.mark.fault("B37")
 def test_of_an_approval_and_a_refusal_at_the_same_moment_one_counts(
     panel: StoredSession, ann: Sender, pump: Pump, script: Any

@@ -109,6 +109,7 @@ def test_two_texts_stream_as_the_message_shows_them() -> None:
     assert heard.all == "One.\n\nTwo."
 
 
+@pytest.mark.fault("B32")
 def test_text_that_cannot_be_stored_is_cleaned_before_anybody_sees_it() -> None:
     reply, heard = put_together(START, opened(0, type="text", text=""), piece(0, "text_delta", text="a\x00b"))
     assert heard.all == "a\ufffdb"

@@ -106,6 +106,7 @@ def test_redacted_reasoning_goes_back_as_it_came() -> None:
     assert sent[1]["content"][0] == {"type": "redacted_thinking", "data": "xyz"}
 
 
+@pytest.mark.fault("B72")
 def test_nothing_of_another_provider_is_sent() -> None:
     _, prefix = as_parameters(request("Hello"))
     thought = ReasoningPart(text="secret", provider="other", private={"signature": "s", "prefix": prefix})
@@ -113,6 +114,7 @@ def test_nothing_of_another_provider_is_sent() -> None:
     assert "secret" not in json.dumps(sent)
 
 
+@pytest.mark.fault("B72")
 def test_a_turn_of_foreign_reasoning_alone_is_left_out() -> None:
     sent = messages_of(request("Hello", calls(ReasoningPart(text="hm", provider="other")), "And?"))
     assert [message["role"] for message in sent] == ["user", "user"]

@@ -94,10 +94,12 @@ def test_what_providers_take(good: ModelRequest) -> None:
         ),
     ],
 )
+@pytest.mark.fault("B19", "B22")
 def test_what_providers_refuse(bad: ModelRequest, fault: str) -> None:
     assert fault in provider_faults(bad)
 
 
+@pytest.mark.fault("B33")
 def test_half_a_character_is_found_where_it_could_slip_in() -> None:
     half = TextPart.model_construct(type="text", text="a\ud800")
     bad = ModelRequest(system=["x"], messages=[Message.model_construct(role="user", parts=(half,))], tools=[])

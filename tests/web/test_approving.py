@@ -63,6 +63,7 @@ def test_approved_as_shown_it_runs(asked: Desk, pump: Pump, htmx: bool) -> None:
     assert ENDED in html
 
 
+@pytest.mark.fault("B04")
 def test_an_approval_of_something_else_is_refused(asked: Desk) -> None:
     response = asked.answer(approval(asked), APPROVE, digest="0" * 64)
     assert response.status_code == 409
