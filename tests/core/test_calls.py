@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -24,7 +26,16 @@ from sessions_app.core.platform import (
 )
 from sessions_app.core.request import NO_OUTPUT, REMOVED, RESULT_LIMIT
 from sessions_app.core.turn import REQUEST_LIMIT
-from sessions_app.sdk import Agent, EventRejected, Tool, ToolContext, ToolResult
+from sessions_app.sdk import (
+    Agent,
+    ContextItem,
+    EventRejected,
+    Message,
+    RenderResult,
+    Tool,
+    ToolContext,
+    ToolResult,
+)
 from sessions_app.testing import SYSTEM, AgentHarness, tool_calls
 from tests.core.checked import CheckedHarness, lab
 from tests.core.lab import (
@@ -571,6 +582,68 @@ def test_a_result_that_breaks_a_rule_is_a_tool_error_that_names_it(result: Any, 
     session.run_all()
     assert said in session.item(ToolError).message
     assert session.answer == "Sorry."
+
+
+class Loose(ContextItem, type="loose"):
+    """Holds anything, which is shown in words."""
+
+    value: Any
+
+    def render(self) -> RenderResult:
+        return RenderResult.ready(Message.user(f"It is {self.value}."))
+
+
+@pytest.mark.fault("B34")
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (float("nan"), ""),
+        (float("inf"), ""),
+        (-1e400, ""),
+        (10**4000, ""),
+        (b"\xff", ""),
+        ({1, 2}, "It is [1, 2]."),
+        ({1: 2}, "It is {'1': 2}."),
+        (Decimal("1.50"), "It is 1.50."),
+        (datetime(2030, 1, 1, tzinfo=UTC), "It is 2030-01-01T00:00:00Z."),
+    ],
+)
+def test_a_result_of_odd_values_has_a_stored_form_or_is_an_error_that_names_the_field(value: Any, text: str) -> None:
+    PickyAgent.result = ToolResult(context_items=[Loose(value=value)])
+    session = AgentHarness(PickyAgent, model=[tool_calls(PickyTool()), "Thanks."])
+    session.say("Go")
+    session.run_all()
+    parts = [part for message in session.messages() for part in message.parts if isinstance(part, ToolResultPart)]
+    assert [part.is_error for part in parts] == [not text]
+    assert (text or "Loose cannot be stored: value") in parts[0].text
+    assert session.answer == "Thanks."
+
+
+@pytest.mark.fault("B32")
+def test_a_nul_in_a_result_is_replaced_before_it_is_stored_or_sent() -> None:
+    PickyAgent.result = ToolResult(context_items=[Card(text="a\x00b"), Card(text="c\ud800d")])
+    session = AgentHarness(PickyAgent, model=[tool_calls(PickyTool()), "Done."])
+    session.say("Go")
+    session.run_all()
+    assert [card.text for card in session.items(Card)] == ["a\ufffdb", "c\ufffdd"]
+    assert [text in session.messages()[2].parts[0].text for text in ("a\ufffdb", "c\ufffdd")] == [True, True]
+    assert session.answer == "Done."
+
+
+@pytest.mark.fault("B33")
+@pytest.mark.parametrize("character", ["😀", "🇩🇪", "👨‍👩‍👧‍👦", "e\u0301\u0323"])
+def test_a_long_result_is_cut_between_whole_characters_at_any_offset(character: str) -> None:
+    count = RESULT_LIMIT // len(character.encode()) + 10
+    for offset in range(20):
+        session = lab(tool_calls(PinTool(texts=["x" * offset + character * count])), *["Done."] * 3)
+        session.say("Go")
+        for turn in range(3):
+            session.run_all()
+            session.say(f"turn {turn}")
+        shown = results(session)[0].text
+        shown.encode()
+        assert "Shortened" in shown
+        assert shown.partition(": ")[2].partition("\n")[0][offset:].replace(character, "") == ""
 
 
 @pytest.mark.parametrize("character", ["x", "é", '"', "\n.", "\x01.", "👍🏽"])

@@ -24,8 +24,10 @@ from sessions_app.sdk import (
     EventResult,
     Message,
     RenderResult,
+    SessionArgs,
     SessionEffect,
     SessionEvent,
+    SessionResult,
     SessionState,
     Tool,
     ToolContext,
@@ -183,6 +185,36 @@ def test_a_mutable_default_is_shared_by_nobody() -> None:
     for cls in (BasketItem, PutTool, Put):
         cls().things.append("careless")
         assert cls().things == []
+
+
+class GenerousAgent(Agent[Basket, Put], name="generous"):
+    """Begins each session with one and the same state and item."""
+
+    begin = Basket(things=["bread"])
+    item = BasketItem(things=["salt"])
+
+    def create_session(self, args: SessionArgs) -> SessionResult[Basket]:
+        return SessionResult(self.begin, context_items=[self.item])
+
+    def handle_event(self, state: SessionState[Basket], event: Put) -> EventResult:
+        state.agent_state.things.append("careless")
+        for item_id in state.context_item_order:
+            item = state.get_context_item(item_id)
+            assert isinstance(item, BasketItem)
+            item.things.append("careless")
+        return EventResult([set_agent_state(state.agent_state)])
+
+
+@pytest.mark.fault("B76")
+def test_an_object_that_an_agent_begins_every_session_with_stays_as_it_is() -> None:
+    first = AgentHarness(GenerousAgent)
+    first.dispatch(Put())
+    assert first.memory.agent_state["things"] == ["bread", "careless"]
+    second = AgentHarness(GenerousAgent)
+    assert second.memory.agent_state["things"] == ["bread"]
+    for session in (first, second):
+        assert [record.data["things"] for record in session.memory.items.values()] == [["salt"]]
+    assert (GenerousAgent.begin.things, GenerousAgent.item.things) == (["bread"], ["salt"])
 
 
 # --- definitions

@@ -13,6 +13,7 @@ from django.urls import reverse
 from sessions_app import engine
 from sessions_app.core.events import Sender
 from sessions_app.core.language_model import ModelResponse, Terminated
+from sessions_app.core.messages import TextPart
 from sessions_app.models import StoredEvent, StoredItem, StoredSession
 from tests.engine.conftest import Pump
 from tests.engine.stage import calls, gate
@@ -337,6 +338,24 @@ def test_a_blocked_request_says_why_and_can_be_made_again(
     assert desk.send({"_type": "@platform/retry", "_key": key[1]}).status_code == 303
     pump()
     assert "Go?" in desk.show()
+
+
+@pytest.mark.fault("B22", "B28")
+@pytest.mark.parametrize("parts", [(), (TextPart(text=""),), (TextPart(text=" \n "),), (TextPart(text="\u200b"),)])
+def test_a_reply_that_shows_nothing_is_said_to_be_none(
+    desk: Desk, talk: Callable[[str], Any], script: Callable[..., Any], pump: Pump, parts: tuple[TextPart, ...]
+) -> None:
+    model = script(ModelResponse(parts=parts), *["Fine."] * 5)
+    talk("Hello")
+    pump()
+    html = desk.show()
+    assert "There is no answer. The model gave an empty answer." in " ".join(re.sub(r"<[^>]+>", " ", html).split())
+    assert "@platform/retry" in html
+    for turn in range(5):
+        talk(f"Turn {turn}")
+        pump()
+    assert model.faults == []
+    assert "There is no answer." not in desk.show()
 
 
 @pytest.mark.fault("B29")
