@@ -9,6 +9,7 @@ from sessions_app.core import author, canonical, change, outcomes, request, turn
 from sessions_app.core.effects import Policy
 from sessions_app.core.platform import MODEL_POLICY
 from sessions_app.core.tools import TOOL_TIMEOUT
+from sessions_app.sweeper import MOST_LOSSES_APPLYING
 
 TABLES = (Path(__file__).resolve().parents[2] / "docs" / "limits.md").read_text()
 SETTINGS = Configuration()
@@ -22,6 +23,7 @@ ROWS = {
     "whole numbers": f"{canonical.MAX_INTEGER.bit_length() + 1} bits",
     "updates of one event": f"{author.UPDATES_PER_EVENT:,}",
     "effects one event starts": str(change.EFFECTS_PER_EVENT),
+    "workers lost one after the other over one saved result": str(MOST_LOSSES_APPLYING + Policy().losses),
     "time to handle one event": f"{SETTINGS.HANDLER_LIMIT:g} s",
     "model requests in a row without a person": str(turn.REQUEST_LIMIT),
     "replies in a row cut by the output limit": str(outcomes.CUT_TRIES),
