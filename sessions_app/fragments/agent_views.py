@@ -31,6 +31,8 @@ class AgentView:
     examples: Sequence[str] = ()
     known: bool = True
     has_arguments: bool = False
+    names_models: bool = False
+    """Whether its answers say which model wrote them: it chooses among several."""
 
 
 def agent_view(agent: Agent[Any, Any]) -> AgentView:
@@ -41,6 +43,7 @@ def agent_view(agent: Agent[Any, Any]) -> AgentView:
         version=agent.version,
         purpose=_purpose(agent),
         examples=tuple(agent.examples),
+        names_models=type(agent).get_model is not Agent.get_model,
         has_arguments=attempt(lambda: bool(describe(agent.args_type())), False),
     )
 
@@ -92,7 +95,7 @@ def offer_of(session: StoredSession) -> Offer:
     label = attempt(lambda: str(getattr(agent.get_model(state), "label", "")), "")
     nothing: tuple[type[SessionEvent], ...] = ()
     actions = attempt(lambda: _public(agent.get_actions(state)), nothing)
-    return Offer(label, label.lower().startswith("demo"), actions, values)
+    return Offer(label, "demo model" in label.lower(), actions, values)
 
 
 def _public(events: Sequence[type[SessionEvent]]) -> tuple[type[SessionEvent], ...]:

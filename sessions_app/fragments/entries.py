@@ -43,6 +43,7 @@ class Entry:
     text: str = ""
     html: SafeString | str = ""
     note: str = ""
+    model: str = ""
     reasoning: str = ""
     writing: Writing | None = None
     cards: Sequence[Card] = ()
@@ -73,6 +74,7 @@ def _assistant_entry(row: StoredItem, desk: Desk) -> Entry:
         row.settled_at or row.created_at,
         html=to_html(str(data.get("text", ""))),
         note=str(data.get("note", "")),
+        model=str(data.get("model", "")),
         reasoning="\n\n".join(part.get("text", "") for part in data.get("reasoning", ()) if part.get("text")),
         cards=[card for call in calls for card in call_cards(call, desk)],
     )

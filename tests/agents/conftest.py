@@ -6,16 +6,22 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from sessions_app import runner
+from sessions_app.providers import ProviderConfiguration, configure
+from sessions_app.providers.configuration import configuration
 from tests.engine.conftest import Pump, wait_for
 from tools_app.services import configure_services
 from tools_app.services.pace import DEFAULT_DELAY
 
 
 @pytest.fixture(autouse=True)
-def services_answer_at_once() -> Iterator[None]:
+def all_answer_at_once() -> Iterator[None]:
+    """The stand-ins and the demo model wait for nothing, and no key of the environment is used."""
+    before = configuration()
+    configure(ProviderConfiguration(demo_delay=0))
     configure_services(delay=0)
     yield
     configure_services(delay=DEFAULT_DELAY)
+    configure(before)
 
 
 @pytest.fixture

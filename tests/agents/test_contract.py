@@ -28,7 +28,21 @@ from sessions_app.providers.scripted import ScriptedModel, ScriptedResponse
 from sessions_app.sdk import Agent, ContextItem, ContextItemEvent, ModelRequest, ModelResponse, SessionEvent
 from sessions_app.testing import AgentHarness, tool_calls
 from tests.engine.conftest import Pump
-from tools_app.agents import ExpensesAgent, PatientAgent, ResearchAgent, SchedulingAgent, TravelAgent
+from tools_app.agents import (
+    BackupAgent,
+    ExpensesAgent,
+    ExplainerAgent,
+    PatientAgent,
+    ResearchAgent,
+    SchedulingAgent,
+    TravelAgent,
+    TwoSpeedsAgent,
+    WeatherAgent,
+)
+from tools_app.agents.backup import PrimaryPutBack
+from tools_app.agents.explainer import AudienceChanged
+from tools_app.agents.two_speeds import DetailedModelChosen, FastModelChosen
+from tools_app.agents.weather import WeatherSwitchedOff, WeatherSwitchedOn
 from tools_app.services.patients import OUT_OF_ORDER
 from tools_app.tools.ask_user import AnswerProvided, AskUser, UserQuestion
 from tools_app.tools.flights import FindFlights
@@ -36,6 +50,7 @@ from tools_app.tools.meetings import MeetingConfirmed, SuggestTime
 from tools_app.tools.notes import DigestDue, HideNote, RestoreNote, TakeNote
 from tools_app.tools.patients import LoadAgain
 from tools_app.tools.pay_back import PayBack
+from tools_app.tools.weather import WeatherTool
 
 AGENTS: dict[str, type[Agent[Any, Any]]] = {name: getattr(tools_app.agents, name) for name in tools_app.agents.__all__}
 TEN = datetime.fromisoformat("2030-01-08T10:00")
@@ -72,6 +87,33 @@ def hide_the_newest(request: ModelRequest) -> ModelResponse:
 
 
 SCRIPTS: dict[type[Agent[Any, Any]], Sequence[Script]] = {
+    BackupAgent: [
+        Script(
+            ["When are you open?", PrimaryPutBack(), PrimaryPutBack(), "Thank you"],
+            ["At ten.", "You are welcome."],
+            {"primary_out_of_service": True},
+        )
+    ],
+    ExplainerAgent: [
+        Script(
+            ["Why is the sky blue?", AudienceChanged(audience="expert"), "And now?"],
+            ["Like a ball.", "It goes with λ⁻⁴."],
+            {"audience": "child"},
+        )
+    ],
+    TwoSpeedsAgent: [Script(["Why?", DetailedModelChosen(), "Why?", FastModelChosen()], ["So.", "So, and so."])],
+    WeatherAgent: [
+        Script(
+            ["Tokyo?", WeatherSwitchedOff(), "Oslo?", WeatherSwitchedOn(), "Nowhere?"],
+            [
+                tool_calls(WeatherTool(city="Tokyo")),
+                "It is fine.",
+                "It is switched off.",
+                tool_calls(WeatherTool(city="Nowhere")),
+                "Nobody answers there.",
+            ],
+        )
+    ],
     TravelAgent: [
         Script(
             ["Find flights to Tokyo", Answer(UserQuestion, AnswerProvided(answer="The first")), "And to Nowhere?"],

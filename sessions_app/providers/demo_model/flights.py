@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from .conversation import Call, Conversation, Outcome, Reply
-from .reading import Option, cheapest, chosen, declines, destinations, options, places, speaks_of_flights, wants_again
+from .reading import (
+    Option,
+    cheapest,
+    chosen,
+    declines,
+    destinations,
+    options,
+    places,
+    reason,
+    speaks_of_flights,
+    wants_again,
+)
 
 FIND = "find_flights"
 ASK = "ask_user"
@@ -15,7 +25,6 @@ WHERE = "Which city shall I look for?"
 EXAMPLE = "“Find flights to Tokyo”"
 NOTHING_BOOKED = "Nothing was booked: this is a demonstration."
 _SHORT = 8  # words; a longer message that holds a number is about something else
-_FRAME = re.compile(r"^(flight search: [a-z ]+\. ?)?([A-Za-z_]+: )?")
 
 
 def search(conversation: Conversation) -> Reply | None:
@@ -99,17 +108,10 @@ def _summary(outcome: Outcome) -> str:
 
 
 def _failure(outcome: Outcome) -> str:
-    reason = _reason(outcome.text)
     return (
-        f"The search for flights to {outcome.argument('destination')} did not work: {reason}. "
+        f"The search for flights to {outcome.argument('destination')} did not work: {reason(outcome.text)}. "
         "Nothing was booked. Write “try again” to search once more."
     )
-
-
-def _reason(text: str) -> str:
-    """Return what went wrong without the platform's frame around it: brackets, outcome, and the error's class."""
-    line = next(iter(text.strip().splitlines()), "").strip("()")
-    return _FRAME.sub("", line).rstrip(".)") or "no reason was given"
 
 
 def _choice(answer: str, conversation: Conversation) -> Reply:

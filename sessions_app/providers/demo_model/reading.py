@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 _FLYING = re.compile(r"\b(?:flights?|fly|flying|airfares?|plane)\b", re.IGNORECASE)
 _NOT_A_PLACE = re.compile(
@@ -24,7 +25,10 @@ _NONE = re.compile(r"\b(?:neither|none|nothing|no|nope|not any|cancel)\b", re.IG
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _CARDINALS = ("one", "two", "three", "four", "five")
 _COMMON_NAMES = frozenset({"airlines", "airways", "lines", "flights"})
+_FRAME = re.compile(r"^([a-z][a-z ]*: [a-z ]+\. ?)?([A-Za-z_]+: )?")
 MOST_PLACES = 4
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,16 @@ def declines(text: str) -> bool:
 
 def destinations(text: str) -> list[str]:
     """Return the places a text wants to go to, at most four: "flights to Tokyo and Paris" gives both."""
-    spans = re.split(r"\bto\b", text, flags=re.IGNORECASE)[1:]
+    return _places_after(r"\bto\b", text)
+
+
+def locations(text: str) -> list[str]:
+    """Return the places a text is about, at most four: "the weather in Tokyo and Paris" gives both."""
+    return _places_after(r"\b(?:in|for|at|of)\b", text)
+
+
+def _places_after(word: str, text: str) -> list[str]:
+    spans = re.split(word, text, flags=re.IGNORECASE)[1:]
     return places(" , ".join(_PLACE_ENDS.split(span)[0] for span in spans))
 
 
@@ -81,6 +94,17 @@ def places(text: str) -> list[str]:
     written_large = [name for name in named if not name.islower()]
     found = [name.title() if name.islower() else name for name in written_large or named]
     return list(dict.fromkeys(found))[:MOST_PLACES]
+
+
+def topic(text: str, known: Mapping[str, T]) -> T | None:
+    """Return what is known under the first word that occurs in a text, also as part of a longer word."""
+    return next((value for word, value in known.items() if word in text.lower()), None)
+
+
+def reason(text: str) -> str:
+    """Return what went wrong without the platform's frame around it: brackets, outcome, and the error's class."""
+    line = next(iter(text.strip().splitlines()), "").strip("()")
+    return _FRAME.sub("", line).rstrip(".)") or "no reason was given"
 
 
 def options(text: str) -> list[Option]:

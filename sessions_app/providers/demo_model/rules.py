@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from . import expenses, flights, meetings, notes, patients
+from . import expenses, explainer, flights, help_desk, meetings, notes, patients, two_speeds, weather
 from .conversation import Call, Conversation, Outcome, Reply, joined
 
 MessageRule = Callable[[Conversation], Reply | None]
@@ -21,6 +21,7 @@ _HINTS = {
     "pay_back": f"prepare a payment: write {expenses.EXAMPLE}",
     "take_note": f"keep notes: write {notes.EXAMPLE}",
     "suggest_time": f"find a time: write {meetings.EXAMPLE}",
+    "get_weather": f"tell the weather: write {weather.EXAMPLE}",
     "ask_user": "ask you something: write “Ask me a question”",
 }
 
@@ -84,6 +85,11 @@ MESSAGE_RULES: tuple[MessageRule, ...] = (
     notes.answer,
     meetings.suggest,
     patients.answer,
+    explainer.explain,
+    two_speeds.answer,
+    help_desk.answer,
+    weather.look,
+    weather.is_off,
     ask_me,
     try_a_tool,
 )
@@ -93,5 +99,6 @@ RESULT_RULES: dict[str, ResultRule] = {
     "take_note": notes.taken,
     "hide_note": notes.hidden,
     "suggest_time": meetings.suggested,
+    "get_weather": weather.report,
     "ask_user": take_answers,
 }
