@@ -38,6 +38,8 @@ def test_an_expert_gets_another_explanation_than_a_child(person):
     expect(page.locator(".entry-card")).to_have_text("From now on it is explained for an expert.")
     say(page, "Why is the sky blue?")
     expect(answer(page)).to_contain_text("For an expert: Rayleigh scattering")
+    # An agent with one model has nothing to tell of it.
+    expect(page.locator(".entry-assistant .stamp")).to_have_count(0)
 
 
 def test_the_detailed_model_says_more_than_the_fast_one_and_both_are_named(person):
@@ -55,7 +57,7 @@ def test_the_detailed_model_says_more_than_the_fast_one_and_both_are_named(perso
 
 
 def test_the_backup_answers_while_the_first_model_is_out_of_service(person):
-    page = start(person, "backup", lambda page: page.get_by_label("Primary out of service").check())
+    page = start(person, "backup", lambda page: page.get_by_label("The first model is out of service").check())
     expect(page.locator("#foot")).to_contain_text("first demo model, out of service (backup: second demo model)")
     say(page, "When are you open?")
     expect(answer(page)).to_contain_text("10:00 to 19:00")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -88,6 +89,12 @@ async def test_fifty_at_once_do_not_mix(model: LanguageModel) -> None:
 
 def test_the_default_model_says_who_answers(anthropic_server: object) -> None:
     assert label_of(default_model()) == "claude-sonnet-5-5"
+
+
+async def test_the_default_model_passes_settings_on(anthropic_server: Any) -> None:
+    await default_model(model_settings={"effort": "low"}).generate_response(request("Hello"))
+    (asked,) = anthropic_server.requests
+    assert asked.body["output_config"] == {"effort": "low"}
 
 
 def test_without_a_key_the_default_is_the_demo_model() -> None:

@@ -9,7 +9,7 @@ import pytest
 from sessions_app.core.language_model import Completed, ToolSpecification
 from sessions_app.core.messages import Message, TextPart
 from sessions_app.providers import demo
-from sessions_app.providers.demo_model.reading import Option, chosen, destinations, options, places
+from sessions_app.providers.demo_model.reading import Option, chosen, destinations, locations, options, places
 from tests.providers.helpers import (
     ASK_USER,
     FIND_FLIGHTS,
@@ -280,6 +280,20 @@ async def test_another_models_calls_are_reported_plainly() -> None:
 )
 def test_places_are_read_out_of_a_wish(text: str, found: list[str]) -> None:
     assert destinations(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("What is the weather in Tokyo?", ["Tokyo"]),
+        ("Compare the weather in Oslo and Rome", ["Oslo", "Rome"]),
+        ("weather for new york tomorrow", ["New York"]),
+        ("What will the weather be at Lake Garda, please?", ["Lake Garda"]),
+        ("How is the weather?", []),
+    ],
+)
+def test_places_are_read_out_of_a_question(text: str, found: list[str]) -> None:
+    assert locations(text) == found
 
 
 def test_places_of_a_plain_answer() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import Field
+
 from sessions_app.providers import default_model, label_of, with_backup
 from sessions_app.sdk import (
     Agent,
@@ -69,7 +71,7 @@ OUT_OF_SERVICE = with_backup(OutOfService(FIRST), SECOND)
 class DeskArgs(SessionArgs):
     """What a session starts with."""
 
-    primary_out_of_service: bool = False
+    primary_out_of_service: bool = Field(default=False, title="The first model is out of service")
 
 
 class DeskState(AgentState):
@@ -89,7 +91,7 @@ class PrimaryPutBack(SessionEvent, type="primary-put-back", label="Put the first
 class BackupAgent(Agent[DeskState, PrimaryTakenOut | PrimaryPutBack], name="backup"):
     """Answers with its first model, and with its second where that is out of service."""
 
-    title = "Help desk with a backup"
+    title = "Help desk"
     description = "The help desk of a made-up library. While its first model is out of service, a second one answers."
     examples = ("When are you open?", "How long can I keep a book?", "How do I get a card?")
     system_prompt = (

@@ -24,4 +24,4 @@ async def weather_in(city: str) -> str:
     sky, warmth, wind, *_ = hashlib.sha256(place.encode()).digest()
     degrees = warmth % 36 - 4
     skies = SKIES[-1:] if degrees < SNOW_BELOW else SKIES[:-1]
-    return f"{skies[sky % len(skies)]}, {degrees} °C, wind {3 + wind % 30} km/h"
+    return f"{skies[sky % len(skies)]}, {'−' * (degrees < 0)}{abs(degrees)} °C, wind {3 + wind % 30} km/h"

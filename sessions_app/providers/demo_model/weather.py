@@ -39,4 +39,5 @@ def report(conversation: Conversation, outcomes: Sequence[Outcome]) -> Reply:
 
 
 def _failure(outcome: Outcome) -> str:
-    return f"The weather in {outcome.argument('city')} could not be looked up: {reason(outcome.text)}."
+    what = f"The weather in {outcome.argument('city')} could not be looked up"
+    return f"{what}: {reason(outcome.text)}. Ask again to look once more."
