@@ -29,6 +29,7 @@ from sessions_app.core.platform import (
     Retry,
     RunTool,
     Skip,
+    Stop,
     ToolCall,
     ToolFinished,
     TryAgain,
@@ -139,7 +140,9 @@ class Player:
         self.session.say(self.pick(TEXTS))
 
     def stop(self) -> None:
-        self.session.stop(self.pick(("", " ", "So far")))
+        request = self.session.memory.session.request
+        begun = tuple(effect.id for effect in self.session.effects if effect.id != request and self.number(2))
+        self.session.dispatch(Stop(partial=self.pick(("", " ", "So far")), begun=begun))
 
     def retry(self) -> None:
         self.session.dispatch(Retry())
