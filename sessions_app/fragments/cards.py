@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from sessions_app.core.data import find
 from sessions_app.core.platform import EffectFailed, ToolError
 from sessions_app.core.state import id_key
@@ -261,6 +263,7 @@ def _call_card(call: StoredItem, plain: Sequence[StoredItem], desk: Desk, argume
     error = next((row for row in plain if row.type == ToolError.type_name()), None)
     state: State = _state(call, effect, asks=False)
     texts = [json.loads(row.data) for row in plain]
+    result = "\n\n".join(text.get("text", "") for text in texts if text.get("text"))
     return Card(
         id=call.item_id,
         type=call.type,
@@ -277,7 +280,7 @@ def _call_card(call: StoredItem, plain: Sequence[StoredItem], desk: Desk, argume
         settled=call.settled_at,
         **_attempts(effect),
         details=arguments,
-        result="\n\n".join(text.get("text", "") for text in texts if text.get("text")),
+        result=result or (_("(no output)") if state == "done" and not error else ""),
         failed_events=desk.failed.get(call.item_id, ()),
         key=f"{call.item_id}-{call.updated_seq}",
     )

@@ -159,6 +159,13 @@ class Crash(Tool, name="crash"):
         raise RuntimeError("<b>no</b> such thing")
 
 
+class Hush(Tool, name="hush"):
+    """Return nothing."""
+
+    async def execute(self, context: ToolContext) -> ToolResult:
+        return ToolResult()
+
+
 class StayState(AgentState):
     city: str = "nowhere"
     confirmed: str = ""
@@ -194,7 +201,7 @@ class ShowAgent(Agent[StayState, Confirmed | Shuffled | Dropped | Unhandled], na
     examples = ("One", "Two", "Three", "Four")
     model = brain
     system_prompt = "You help."
-    tools = (Decide, AskGuest, FetchParcel, Crash, Ship)
+    tools = (Decide, AskGuest, FetchParcel, Crash, Hush, Ship)
     context_items = (Parcel,)
 
     def create_session(self, args: Stay) -> SessionResult[StayState]:

@@ -358,6 +358,16 @@ def test_a_reply_that_shows_nothing_is_said_to_be_none(
     assert "There is no answer." not in desk.show()
 
 
+@pytest.mark.fault("B22")
+def test_a_call_without_a_result_says_so(
+    desk: Desk, talk: Callable[[str], Any], script: Callable[..., Any], pump: Pump
+) -> None:
+    script(calls(("hush", {})), "Done.")
+    talk("Hush")
+    pump()
+    assert re.search(r'class="result"[^>]*>\(no output\)<', desk.show())
+
+
 @pytest.mark.fault("B29")
 def test_a_refusal_offers_no_second_try(
     desk: Desk, talk: Callable[[str], Any], script: Callable[..., Any], pump: Pump
