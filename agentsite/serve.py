@@ -11,7 +11,7 @@ from contextlib import closing
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING, NoReturn
 
-from django.core.exceptions import ImproperlyConfigured
+from agentsite.starting import refuse_wrong_definitions, told_plainly
 
 if TYPE_CHECKING:
     from daphne.server import Server
@@ -27,10 +27,8 @@ def main() -> None:
     options = parse_options()
     port = choose_port(options.host, options.port, options.any_port)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
-    try:
+    with told_plainly():
         server = build_server(options.host, port, migrate=options.migrate)
-    except ImproperlyConfigured as error:
-        sys.exit(f"Agentsite is not configured: {error}")
     threading.Thread(target=announce, args=[server], daemon=True).start()
     # The server only takes Ctrl-C over from Python's own handler.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -79,6 +77,7 @@ def build_server(host: str, port: int, *, migrate: bool) -> "Server":
     from django.core.asgi import get_asgi_application
 
     get_asgi_application()
+    refuse_wrong_definitions()
     refuse_without_static_files()
     if migrate:
         migrate_database()
