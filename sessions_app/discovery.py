@@ -19,8 +19,8 @@ from sessions_app.core.agent import Agent, agent_classes
 from sessions_app.core.errors import DefinitionError
 
 OURS = str(Path(__file__).parent)
-LIBRARIES = ("<", OURS, sysconfig.get_path("stdlib"), *site.getsitepackages(), sysconfig.get_path("purelib"))
-"""Where the lines of others begin: a mistake is shown at the last line that is none of these."""
+LIBRARIES = ("<", *site.getsitepackages(), *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
+"""How the paths of code begin that was installed, and that nobody edits."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def place_of(error: BaseException) -> tuple[str, int]:
     if isinstance(error, SyntaxError) and error.filename:
         return error.filename, error.lineno or 1
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
-        if not frame.f_code.co_filename.startswith(LIBRARIES):
+        if not frame.f_code.co_filename.startswith((*LIBRARIES, OURS)):
             return frame.f_code.co_filename, line
     return "", 0
 
