@@ -13,7 +13,7 @@ from django.db import connection
 
 from sessions_app.conf import configuration
 from sessions_app.core.event_log import Transition
-from sessions_app.purity import impure, only_pure_code
+from sessions_app.core.purity import Watch, impure, only_pure_code
 
 T = TypeVar("T")
 
@@ -120,21 +120,30 @@ def guarded(reduce: Callable[[], list[Transition]]) -> list[Transition]:
     settings = configuration()
     if not settings.CHECK_PURITY:
         return limited(reduce, settings.HANDLER_LIMIT)
-    with only_pure_code(), connection.execute_wrapper(_refuse_query):
+    with only_pure_code() as watch, connection.execute_wrapper(_refusing_queries(watch)):
         transitions = limited(reduce, settings.HANDLER_LIMIT)
-        again = limited(reduce, settings.HANDLER_LIMIT)
-    if _decisions(again) != _decisions(transitions):
-        first = transitions[0]
+    first = transitions[0]
+    if watch.used:
+        # Agent code may have swallowed the error and gone on.
+        return transitions if first.status == "failed" else [_failed(first, str(impure(watch.used[0])))]
+    if _decisions(limited(reduce, settings.HANDLER_LIMIT)) != _decisions(transitions):
         reason = (
             "Handling this event twice gave two different results, so a handler is not pure. Handlers may not ask "
             "the clock, chance or the outside; use event.time and event.id, or an effect."
         )
-        return [Transition(first.seq, first.event, "failed", reason)]
+        return [_failed(first, reason)]
     return transitions
 
 
-def _refuse_query(*_: object) -> NoReturn:
-    raise impure("the database")
+def _failed(transition: Transition, reason: str) -> Transition:
+    return Transition(transition.seq, transition.event, "failed", reason)
+
+
+def _refusing_queries(watch: Watch) -> Callable[..., NoReturn]:
+    def refuse(*_: object) -> NoReturn:
+        watch.refuse("the database")
+
+    return refuse
 
 
 def _decisions(transitions: list[Transition]) -> list[object]:

@@ -43,9 +43,10 @@ def classes_have_names(definitions: Definitions) -> Iterator[CheckMessage]:
 
 
 def effects_report_what_is_taken(definitions: Definitions) -> Iterator[CheckMessage]:
+    known = (*definitions.agents, *definitions.items, *definitions.nameless)
     for effect in definitions.effects:
         for_items = issubclass(effect, ContextItemEffect)
-        owners: tuple[Any, ...] = definitions.items if for_items else definitions.agents
+        owners: list[Any] = [cls for cls in known if issubclass(cls, ContextItem if for_items else Agent)]
         emitted = {event for event in effect.emits() if issubclass(event, _event_base(effect))}
         if not any(emitted <= set(owner.event_types()) for owner in owners) and emitted:
             nearest = max(owners, key=lambda owner: len(emitted & set(owner.event_types())), default=None)

@@ -543,7 +543,7 @@ class PickyAgent(Agent[LabState], name="picky"):
 )
 def test_a_result_that_breaks_a_rule_is_a_tool_error_that_names_it(result: Any, said: str) -> None:
     PickyAgent.result = result
-    session = AgentHarness(PickyAgent, model=[tool_calls(PickyTool()), "Sorry."])
+    session = AgentHarness(PickyAgent, model=[tool_calls(PickyTool()), "Sorry."], mistakes="keep")
     session.say("Go")
     session.run_all()
     assert said in session.item(ToolError).message
@@ -590,7 +590,7 @@ class CarelessAgent(LabAgent, name="careless"):
 
 
 def test_a_tool_that_is_offered_must_stand_in_the_catalogue() -> None:
-    session = AgentHarness(CarelessAgent, model=["Never."])
+    session = AgentHarness(CarelessAgent, model=["Never."], mistakes="keep")
     session.say("Go")
     with pytest.raises(HandlerError, match="BoomTool"):
         session.request()
