@@ -33,7 +33,7 @@ from .core.items import ContextItem
 from .core.language_model import LanguageModel, ModelResponse
 from .core.messages import Message, TextPart, ToolCallPart
 from .core.operations import dump_delta, load_delta
-from .core.purity import Watch, only_pure_code
+from .core.purity import Watch, only_pure_code, without_clock_and_chance
 from .core.reducer import reduce_event
 from .core.request import NotReady, PreparedRequest, messages_of, prepare_request
 from .core.state import EffectRecord, Memory
@@ -176,7 +176,8 @@ class AgentHarness:
         except (AssertionError, KeyboardInterrupt):
             raise
         except HandlerError as error:
-            assert self.mistakes == "keep", str(error)
+            if self.mistakes == "raise":
+                raise AssertionError(str(error)) from error
             return self.end(effect, "failed", short_reason(error))
         except BaseException as error:
             return self.end(effect, "failed", short_reason(error))
@@ -229,7 +230,7 @@ class AgentHarness:
 
     def _reduce(self, incoming: Incoming) -> list[Transition]:
         """Handle an event where nothing but its data can be reached, and again; both must decide the same."""
-        with only_pure_code() as watch, _without_queries(watch):
+        with only_pure_code() as watch, without_clock_and_chance(), _without_queries(watch):
             transitions = self._reduce_once(incoming)
         assert not watch.used, f"A handler of {incoming.type} is not pure: it used {watch.used[0]}."
         again = [transition.operations for transition in self._reduce_once(incoming)]

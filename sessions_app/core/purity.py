@@ -39,7 +39,7 @@ CLOCK = frozenset(
 )
 TODAY = frozenset({"now", "today", "utcnow"})
 CHANCE = frozenset({"random", "getrandbits", "urandom", "getrandom"})
-TRUSTED = ("logging", "threading", "sessions_app.guards", "hypothesis")
+TRUSTED = ("logging", "hypothesis")
 """Modules that may look at the clock, in a log line or while garbage is collected: the handler does not see it."""
 
 
@@ -75,16 +75,24 @@ def only_pure_code() -> Iterator[Watch]:
         sys.addaudithook(_on_audit_event)
     watch = Watch()
     token = _watch.set(watch)
+    try:
+        yield watch
+    finally:
+        _watch.reset(token)
+
+
+@contextmanager
+def without_clock_and_chance() -> Iterator[None]:
+    """Within `only_pure_code`, refuse calls of the clock and of chance too. Every call takes longer meanwhile."""
     # A profiler that a developer runs goes first; then only what differs between two runs is found.
     free = sys.getprofile() is None
     if free:
         sys.setprofile(_on_call)
     try:
-        yield watch
+        yield
     finally:
         if free:
             sys.setprofile(None)
-        _watch.reset(token)
 
 
 def _on_audit_event(name: str, arguments: tuple[Any, ...]) -> None:
