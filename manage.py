@@ -4,17 +4,15 @@
 import os
 import sys
 
-from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
+
+from agentsite.starting import told_plainly
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
-    try:
+    with told_plainly():
         execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
-        # Its text says which setting to change; where in Django it was noticed helps nobody.
-        sys.exit(f"Agentsite is not configured: {error}")
 
 
 if __name__ == "__main__":

@@ -9,9 +9,11 @@ import threading
 import time
 from contextlib import closing
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from django.core.exceptions import ImproperlyConfigured
+from agentsite.starting import refuse_wrong_definitions, told_plainly
+from agentsite.watched import report_for_good
 
 if TYPE_CHECKING:
     from daphne.server import Server
@@ -27,11 +29,9 @@ def main() -> None:
     options = parse_options()
     port = choose_port(options.host, options.port, options.any_port)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
-    try:
+    with told_plainly():
         server = build_server(options.host, port, migrate=options.migrate)
-    except ImproperlyConfigured as error:
-        sys.exit(f"Agentsite is not configured: {error}")
-    threading.Thread(target=announce, args=[server], daemon=True).start()
+    threading.Thread(target=announce, args=[server, options.report], daemon=True).start()
     # The server only takes Ctrl-C over from Python's own handler.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     server.run()
@@ -45,6 +45,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--port", type=int)
     parser.add_argument("--any-port", action="store_true", help="take a free port if the default one is taken")
     parser.add_argument("--migrate", action="store_true", help="migrate the database first")
+    parser.add_argument("--report", type=Path, help="file to tell agentsite/reloading.py what to watch")
     return parser.parse_args()
 
 
@@ -79,6 +80,7 @@ def build_server(host: str, port: int, *, migrate: bool) -> "Server":
     from django.core.asgi import get_asgi_application
 
     get_asgi_application()
+    refuse_wrong_definitions()
     refuse_without_static_files()
     if migrate:
         migrate_database()
@@ -104,13 +106,15 @@ def migrate_database() -> None:
     connections.close_all()
 
 
-def announce(server: "Server") -> None:
-    """Tell a person where to look, once something is there to be seen."""
+def announce(server: "Server", report: Path | None) -> None:
+    """Tell a person where to look, once something is there to be seen, and who asked what to watch."""
     deadline = time.monotonic() + START_TIMEOUT
     while time.monotonic() < deadline:
         if server.listening_addresses and answers(*server.listening_addresses[0]):
             host, port = server.listening_addresses[0]
             print(f"Agentsite is running at http://{browsable(host)}:{port}/ – stop with Ctrl-C", flush=True)
+            if report:
+                report_for_good(report, port)
             return
         time.sleep(0.02)
 

@@ -7,7 +7,7 @@ class SessionsAppConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from sessions_app import providers, registry
+        from sessions_app import checks, discovery, providers
         from sessions_app.conf import configuration
 
         settings = configuration()
@@ -19,4 +19,5 @@ class SessionsAppConfig(AppConfig):
                 demo_delay=settings.DEMO_DELAY,
             )
         )
-        registry.discover()
+        discovery.discover()
+        checks.register()

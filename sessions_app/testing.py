@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from .core import platform
 from .core.agent import Agent, AgentState, SessionArgs
@@ -26,6 +28,7 @@ from .core.items import ContextItem
 from .core.language_model import LanguageModel, ModelResponse
 from .core.messages import Message, TextPart, ToolCallPart
 from .core.operations import dump_delta, load_delta
+from .core.purity import Watch, only_pure_code, without_clock_and_chance
 from .core.reducer import reduce_event
 from .core.request import NotReady, PreparedRequest, messages_of, prepare_request
 from .core.state import EffectRecord, ItemRecord, Memory
@@ -61,8 +64,10 @@ class AgentHarness:
         session.run_all()
         assert session.answer == "Hello, Ann."
 
-    `model` answers instead of the agent's own: a `LanguageModel`, or a list of texts and responses. Raises
-    `EventRejected` where an event is refused, `AssertionError` where a handler is not pure or no session comes to be.
+    `model` answers instead of the agent's own: a `LanguageModel`, or a list of texts and responses. `mistakes` are
+    events that could not be handled, and tools and effects that broke a rule: they fail the test, or, with "keep", are
+    kept as a site would keep them. Raises `EventRejected` where an event is refused, `AssertionError` for a mistake,
+    where a handler is not pure, and where no session comes to be.
     """
 
     def __init__(
@@ -72,10 +77,12 @@ class AgentHarness:
         *,
         model: LanguageModel | Sequence[ScriptedResponse] | None = None,
         check_purity: bool = True,
+        mistakes: Literal["raise", "keep"] = "raise",
     ) -> None:
         self.agent = agent()
         self.model = ScriptedModel(model) if isinstance(model, Sequence) else model
         self.check_purity = check_purity
+        self.mistakes = mistakes
         self.memory = Memory()
         self.stored = Memory()
         self.log: list[Transition] = []
@@ -202,6 +209,10 @@ class AgentHarness:
             return self.end(effect, "not ready")
         except (AssertionError, KeyboardInterrupt):
             raise
+        except HandlerError as error:
+            if self.mistakes == "raise":
+                raise AssertionError(str(error)) from error
+            return self.end(effect, "failed", short_reason(error))
         except BaseException as error:
             return self.end(effect, "failed", short_reason(error))
 
@@ -239,14 +250,26 @@ class AgentHarness:
 
     def handle(self, incoming: Incoming) -> Transition:
         """Reduce an event, take over what it changed and return the first transition. All checks stand here."""
-        transitions = reduce_event(self.agent, self.memory, incoming)
-        if self.check_purity:
-            again = [transition.operations for transition in reduce_event(self.agent, self.memory, incoming)]
-            assert again == [t.operations for t in transitions], f"A handler of {incoming.type} is not pure."
+        transitions = self._reduce(incoming) if self.check_purity else self._reduce_once(incoming)
+        if self.mistakes == "raise":
+            for transition in transitions:
+                assert transition.status != "failed", f"{transition.event.type} failed: {transition.reason}"
         for transition in transitions:
             self._take_over(transition)
         assert self.memory == self.stored, f"What {incoming.type} stored does not add up to the state."
         return transitions[0]
+
+    def _reduce_once(self, incoming: Incoming) -> list[Transition]:
+        return reduce_event(self.agent, self.memory, incoming)
+
+    def _reduce(self, incoming: Incoming) -> list[Transition]:
+        """Handle an event where nothing but its data can be reached, and again; both must decide the same."""
+        with only_pure_code() as watch, without_clock_and_chance(), _without_queries(watch):
+            transitions = self._reduce_once(incoming)
+        assert not watch.used, f"A handler of {incoming.type} is not pure: it used {watch.used[0]}."
+        again = [transition.operations for transition in self._reduce_once(incoming)]
+        assert again == [t.operations for t in transitions], f"A handler of {incoming.type} is not pure."
+        return transitions
 
     def _take_over(self, transition: Transition) -> None:
         payload = json.loads(canonical(transition.event.payload))
@@ -256,6 +279,17 @@ class AgentHarness:
         for memory in (self.memory, self.stored):
             memory.session = replace(memory.session, seq=transition.seq)
         self.log.append(transition)
+
+
+@contextmanager
+def _without_queries(watch: Watch) -> Iterator[None]:
+    """Refuse what goes to a database through Django, where a test has brought Django along."""
+    django = sys.modules.get("django.conf")
+    with ExitStack() as stack:
+        if django is not None and django.settings.configured:
+            for connection in sys.modules["django.db"].connections.all():
+                stack.enter_context(connection.execute_wrapper(lambda *_: watch.refuse("the database")))
+        yield
 
 
 @dataclass

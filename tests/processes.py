@@ -100,10 +100,10 @@ def bare_environment() -> dict[str, str]:
 
 
 def serve(data_dir: Path, *arguments: str, **variables: str) -> ServerProcess:
-    """`./run`: the whole site in one process, on a free port unless `arguments` name one."""
+    """`./run --no-reload`: the whole site in one process, on a free port unless `arguments` name one."""
     arguments = arguments if "--port" in arguments else ("--port", "0", *arguments)
     variables = {"AGENTSITE_DATA_DIR": str(data_dir)} | variables
-    return ServerProcess([*RUN, *arguments], log=data_dir / "serve.log", ready=RUNNING, **variables)
+    return ServerProcess([*RUN, "--no-reload", *arguments], log=data_dir / "serve.log", ready=RUNNING, **variables)
 
 
 def web(data_dir: Path, name: str = "web", **variables: str) -> ServerProcess:

@@ -35,7 +35,16 @@ def get(url: str) -> int:
 def test_help_names_every_command():
     result = run("--help")
     assert result.returncode == 0
-    for command in ("./run ", "./run test", "./run manage", "./run prepare", "./run web", "./run worker", "--port"):
+    for command in (
+        "./run ",
+        "./run test",
+        "./run manage",
+        "./run prepare",
+        "./run web",
+        "./run worker",
+        "--port",
+        "--no-reload",
+    ):
         assert command in result.stdout
 
 
@@ -128,7 +137,7 @@ def test_a_free_port_replaces_the_default_one_when_that_is_taken(tmp_path):
         with suppress(OSError):
             stack.enter_context(closing(create_server(("127.0.0.1", 8000))))
         log = tmp_path / "serve.log"
-        with ServerProcess(RUN, log=log, ready=RUNNING, AGENTSITE_DATA_DIR=str(tmp_path)) as site:
+        with ServerProcess([*RUN, "--no-reload"], log=log, ready=RUNNING, AGENTSITE_DATA_DIR=str(tmp_path)) as site:
             assert "Port 8000 cannot be used (Address already in use), so a free one is taken." in site.log
             assert site.port != 8000
             assert get(site.url + "/health/live/") == 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -80,16 +81,34 @@ def create(change: Change, args: Any) -> None:
 
 def handle_session_event(change: Change, event: Event) -> None:
     """Run the agent's handler and apply what it returns."""
-    view = SessionView(load_agent_state(change), change.draft)
-    apply_event_result(change, change.agent.handle_event(view, event))
+    _keeping_changes(change, lambda view: change.agent.handle_event(view, event))
 
 
 def handle_session_effect_ended(change: Change, ended: EffectEnded) -> bool:
     """Tell the agent how one of its effects ended, and return whether it made something of it."""
-    result = change.agent.handle_effect_ended(SessionView(load_agent_state(change), change.draft), ended)
-    if result is not None:
-        apply_event_result(change, result)
-    return result is not None
+    handled = True
+
+    def handle(view: SessionView) -> Any:
+        nonlocal handled
+        result = change.agent.handle_effect_ended(view, ended)
+        handled = result is not None
+        return result if handled else EventResult()
+
+    _keeping_changes(change, handle)
+    return handled
+
+
+def _keeping_changes(change: Change, handle: Callable[[SessionView], Any]) -> None:
+    """Call a handler and apply its result. What it changed in its state without returning it would be lost."""
+    view = SessionView(load_agent_state(change), change.draft)
+    before = dump(view.agent_state)
+    result = handle(view)
+    apply_event_result(change, result)
+    if dump(view.agent_state) != before and not any(isinstance(each, SetAgentState) for each in result.state_updates):
+        raise HandlerError(
+            f"The handler changed {type(view.agent_state).__name__} in place, which nobody keeps. "
+            "Return set_agent_state(state.agent_state.evolve(…))."
+        )
 
 
 def handle_item_event(change: Change, record: ItemRecord, event: Event) -> None:

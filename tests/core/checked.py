@@ -115,7 +115,7 @@ class CheckedHarness(AgentHarness):
         self.hidden: set[str] = set()
         self.stopped_at = 0
         self.began: set[str] = set()
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, mistakes="keep", **kwargs)
 
     def run(self, which: Which) -> Transition:
         transition: Transition = finish(self._perform(self._find(which)))

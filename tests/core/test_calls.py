@@ -577,7 +577,7 @@ class PickyAgent(Agent[LabState], name="picky"):
 )
 def test_a_result_that_breaks_a_rule_is_a_tool_error_that_names_it(result: Any, said: str) -> None:
     PickyAgent.result = result
-    session = AgentHarness(PickyAgent, model=[tool_calls(PickyTool()), "Sorry."])
+    session = AgentHarness(PickyAgent, model=[tool_calls(PickyTool()), "Sorry."], mistakes="keep")
     session.say("Go")
     session.run_all()
     assert said in session.item(ToolError).message
@@ -610,7 +610,7 @@ class Loose(ContextItem, type="loose"):
 )
 def test_a_result_of_odd_values_has_a_stored_form_or_is_an_error_that_names_the_field(value: Any, text: str) -> None:
     PickyAgent.result = ToolResult(context_items=[Loose(value=value)])
-    session = AgentHarness(PickyAgent, model=[tool_calls(PickyTool()), "Thanks."])
+    session = AgentHarness(PickyAgent, model=[tool_calls(PickyTool()), "Thanks."], mistakes="keep")
     session.say("Go")
     session.run_all()
     parts = [part for message in session.messages() for part in message.parts if isinstance(part, ToolResultPart)]
@@ -686,7 +686,7 @@ class CarelessAgent(LabAgent, name="careless"):
 
 
 def test_a_tool_that_is_offered_must_stand_in_the_catalogue() -> None:
-    session = AgentHarness(CarelessAgent, model=["Never."])
+    session = AgentHarness(CarelessAgent, model=["Never."], mistakes="keep")
     session.say("Go")
     with pytest.raises(HandlerError, match="BoomTool"):
         session.request()

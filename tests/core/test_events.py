@@ -261,7 +261,7 @@ class TroubledAgent(Agent[AgentState, Trouble], name="troubled"):
 @pytest.mark.parametrize("kind", TROUBLES)
 @pytest.mark.fault("B12", "B74")
 def test_whatever_a_handler_raises_is_a_failed_event_with_a_storable_text(kind: str) -> None:
-    transition = AgentHarness(TroubledAgent).dispatch(Trouble(kind=kind))
+    transition = AgentHarness(TroubledAgent, mistakes="keep").dispatch(Trouble(kind=kind))
     assert transition.status == "failed"
     assert 0 < len(transition.reason) <= TRACEBACK_LENGTH
     assert "\x00" not in transition.reason
@@ -302,7 +302,7 @@ def test_a_short_reason_is_one_storable_line() -> None:
 )
 @pytest.mark.fault("B34")
 def test_what_a_handler_may_not_return_is_said_and_changes_nothing(kind: str, said: str) -> None:
-    transition = AgentHarness(SloppyAgent).dispatch(Sloppy(kind=kind))
+    transition = AgentHarness(SloppyAgent, mistakes="keep").dispatch(Sloppy(kind=kind))
     assert transition.status == "failed"
     assert transition.operations == ()
     assert said in transition.reason
@@ -327,7 +327,7 @@ class MutatingAgent(Agent[SloppyState, Mutating], name="mutating"):
 
 
 def test_a_handler_that_changes_data_in_place_does_not_change_the_past() -> None:
-    session = AgentHarness(MutatingAgent)
+    session = AgentHarness(MutatingAgent, mistakes="keep")
     session.dispatch(Mutating(fail=True))
     assert session.memory.agent_state == {"anything": {"deep": []}, "numbers": [], "words": []}
     transition = session.dispatch(Mutating())

@@ -147,7 +147,7 @@ class WalkingAgent(Agent[Trail, Go | Step], name="walking"):
 
 
 def walked(how: str) -> AgentHarness:
-    session = AgentHarness(WalkingAgent)
+    session = AgentHarness(WalkingAgent, mistakes="keep")
     session.dispatch(Go(how=how))
     session.run(Walk)
     return session

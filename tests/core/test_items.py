@@ -139,7 +139,7 @@ CARDS = [f"1_{number}" for number in range(12)]
 @unhurried
 @given(st.lists(st.permutations(CARDS), max_size=3), st.lists(st.sampled_from(CARDS), unique=True))
 def test_any_order_comes_about_with_the_fewest_moves(before: Sequence[list[str]], wanted: list[str]) -> None:
-    session = AgentHarness(ArrangingAgent)
+    session = AgentHarness(ArrangingAgent, mistakes="keep")
     for order in before:
         session.dispatch(Arrange(order=order))
     current = session.memory.order()
@@ -162,7 +162,7 @@ def _longest_common(first: Sequence[str], second: Sequence[str]) -> int:
 
 @pytest.mark.parametrize("order", [["1_0", "1_0"], ["1_0", "9_9"], ["nonsense"], [""]])
 def test_an_order_with_a_doubled_or_unknown_id_changes_nothing(order: list[str]) -> None:
-    session = AgentHarness(ArrangingAgent)
+    session = AgentHarness(ArrangingAgent, mistakes="keep")
     transition = session.dispatch(Arrange(order=order))
     assert transition.status == "failed"
     assert "HandlerError" in transition.reason
@@ -180,7 +180,7 @@ def test_a_nested_item_has_no_place_in_the_order() -> None:
 
 
 def test_hiding_many_items_reads_none_of_them() -> None:
-    session = AgentHarness(ArrangingAgent)
+    session = AgentHarness(ArrangingAgent, mistakes="keep")
     incoming = Incoming("arrange", {"order": []}, PERSON, session.now)
     assert len(CARDS) > MOST_LOADS
     assert reduce_partly(session.agent, session.memory, incoming) == reduce_event(
@@ -249,7 +249,7 @@ class MixingAgent(Agent[AgentState, Mixed], name="mixing"):
 
 
 def test_what_a_handler_asks_for_applies_whole_or_not_at_all() -> None:
-    session = AgentHarness(MixingAgent)
+    session = AgentHarness(MixingAgent, mistakes="keep")
     failed = session.dispatch(Mixed(fail=True))
     assert (failed.status, failed.operations) == ("failed", ())
     assert list(session.memory.items) == ["1_0"]

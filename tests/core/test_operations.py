@@ -146,7 +146,7 @@ def test_a_delta_can_be_applied_without_any_agent_code() -> None:
 
 
 def test_numbers_that_python_calls_equal_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = AgentHarness(SloppyAgent)
+    session = AgentHarness(SloppyAgent, mistakes="keep")
     for value in (1, 1.0, True, {"a": 1, "b": 2}):
         monkeypatch.setitem(RESULTS, "value", partial(_holding, value))
         transition = session.dispatch(Sloppy(kind="value"))
