@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from sessions_app import engine
+from sessions_app import engine, guards
 from sessions_app.core.events import Sender
+from sessions_app.core.purity import without_clock_and_chance
 from sessions_app.models import StoredEvent, StoredSession
 from tests.engine.conftest import in_threads
 
@@ -67,3 +70,24 @@ def test_a_handler_that_reaches_for_the_outside_is_found(counter: StoredSession,
     receipt = engine.dispatch_event(counter, "t-reached", {"what": what}, sender=ann)
     assert receipt.status == "failed"
     assert "A handler used" in StoredEvent.objects.get(session=counter, seq=2).reason
+
+
+def test_calls_can_be_watched_again_after_an_overrun() -> None:
+    """Python 3.11 would not get on in a watched call if an error were left signalled."""
+    ended: list[bool] = []
+
+    def spin() -> None:
+        deadline = time.monotonic() + 5
+        with suppress(guards.HandlerOverran):
+            while time.monotonic() < deadline:
+                pass
+
+    def watch() -> None:
+        guards.limited(spin, 0.2)
+        with without_clock_and_chance():
+            ended.append((lambda: True)())
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert ended == [True]
