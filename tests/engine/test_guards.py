@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import random
+import threading
 import time
+from contextlib import suppress
+from itertools import count
 from typing import Any
 
 import pytest
 
-from sessions_app import engine
+from sessions_app import engine, guards
 from sessions_app.core.events import Sender
+from sessions_app.core.purity import without_clock_and_chance
 from sessions_app.models import StoredEffect, StoredEvent, StoredItem, StoredSession
 from sessions_app.sdk import (
     Agent,
@@ -83,6 +86,9 @@ def test_a_handler_that_reaches_for_the_outside_is_found(counter: StoredSession,
     assert "A handler used" in StoredEvent.objects.get(session=counter, seq=2).reason
 
 
+told = count()
+
+
 class Guess(SessionEvent, type="t-guess-later"):
     pass
 
@@ -97,7 +103,7 @@ class GuessingAgent(Agent[Tally, Guess], name="t-guessing-hook"):
         return EventResult(effects=[Fail()])
 
     def handle_effect_ended(self, state: SessionState[Tally], ended: EffectEnded) -> EventResult:
-        return EventResult([set_title(str(random.random()))])
+        return EventResult([set_title(str(next(told)))])
 
 
 def test_a_hook_that_is_not_pure_does_not_keep_its_effect_open(user: Any, ann: Sender, pump: Pump) -> None:
@@ -111,3 +117,24 @@ def test_a_hook_that_is_not_pure_does_not_keep_its_effect_open(user: Any, ann: S
     assert StoredEffect.objects.get(session=session).outcome == "failed"
     assert StoredItem.objects.filter(session=session, type="@platform/effect-failed").count() == 1
     session.delete()  # What was not pure cannot be replayed.
+
+
+def test_calls_can_be_watched_again_after_an_overrun() -> None:
+    """Python 3.11 would not get on in a watched call if an error were left signalled."""
+    ended: list[bool] = []
+
+    def spin() -> None:
+        deadline = time.monotonic() + 5
+        with suppress(guards.HandlerOverran):
+            while time.monotonic() < deadline:
+                pass
+
+    def watch() -> None:
+        guards.limited(spin, 0.2)
+        with without_clock_and_chance():
+            ended.append((lambda: True)())
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert ended == [True]
