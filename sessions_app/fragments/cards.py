@@ -107,7 +107,7 @@ def item_card(row: StoredItem, desk: Desk, *, call: StoredItem | None = None, ca
 
 
 def _failure_card(row: StoredItem, desk: Desk) -> Card:
-    """Work of the session's own that failed."""
+    """Work of the session's own that failed. What its effect held was not made for people, and is not shown."""
     data = json.loads(row.data)
     name = effect_type_words(data["effect"])
     return Card(
@@ -120,7 +120,6 @@ def _failure_card(row: StoredItem, desk: Desk) -> Card:
         title=name,
         reason=for_people(data["reason"]),
         closed="" if data["reason"] else data["outcome"],
-        details=pairs_of(data["payload"]),
         can_try_again=True,
         can_skip=True,
         failed_events=desk.failed.get(row.item_id, ()),
