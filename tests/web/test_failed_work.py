@@ -31,7 +31,7 @@ class OrderingAgent(Agent[Any, Order], name="w-ordering"):
     """Orders things, in vain."""
 
     def handle_event(self, state: SessionState[Any], event: Order) -> EventResult:
-        return EventResult(effects=[SendOrder(what="tea")])
+        return EventResult(effects=[SendOrder(what="darjeeling")])
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_the_page_says_what_failed_and_why(failed: Desk) -> None:
     html = failed.show()
     for text in ("W send order", "The shop did not answer &lt;b&gt;.", "Try again", "Skip"):
         assert text in html, text
-    assert "tea" not in html
+    assert "darjeeling" not in html
 
 
 @pytest.mark.parametrize("htmx", [True, False])
