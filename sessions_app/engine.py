@@ -11,6 +11,7 @@ of the session that was not read, and when on SQLite another process moved the s
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ from sessions_app.receipts import Receipt
 from sessions_app.registry import get_agent
 from sessions_app.store import Conflict, LoadedSession
 
+logger = logging.getLogger(__name__)
 SYSTEM = Sender("system")
 MOST_CONFLICTS = 50
 MOST_READS = 5000
@@ -265,5 +267,9 @@ def _reduce(agent: Agent[Any, Any], loaded: LoadedSession, incoming: Incoming) -
 
 def _save(loaded: LoadedSession, transitions: list[Transition], columns: Mapping[str, Any]) -> list[StoredEvent]:
     events, started = store.save(loaded, transitions, columns)
+    for event in events:
+        if event.status == StoredEvent.Status.FAILED:
+            facts = {"session": loaded.row.key.hex, "event": event.seq, "type": event.type, "reason": event.last_words}
+            logger.warning("an event could not be handled; its session goes on", extra=facts)
     outbox.announce_on_commit(loaded.row.key.hex, events[-1].seq, started)
     return events

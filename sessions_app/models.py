@@ -112,6 +112,12 @@ class StoredEvent(models.Model):
     def __str__(self) -> str:
         return f"{self.seq} {self.type}"
 
+    @property
+    def last_words(self) -> str:
+        """The line of `reason` that says what went wrong: of a traceback the last one."""
+        lines = self.reason.strip().splitlines()
+        return lines[-1][:300] if lines else ""
+
 
 class StoredItem(models.Model):
     """One context item or tool call as it is now."""

@@ -134,7 +134,7 @@ class Approval(ContextItem[Approve | Decline | ChangeArguments], type="@platform
 
     def render(self) -> RenderResult:
         if not self.decision:
-            return RenderResult.pending(f"Approve {self.tool.replace('_', ' ')}?")
+            return RenderResult.pending(f"Run “{self.tool.replace('_', ' ').capitalize()}” with this?")
         return RenderResult.ready()
 
 

@@ -50,8 +50,7 @@ def payload_of(event: type[Event], values: Mapping[str, Any]) -> Mapping[str, An
 
 def title(item: StoredItem) -> str:
     """Return what an approval asks, or what it was about."""
-    tool = in_words(_data(item)["tool"])
-    return _("Run “{tool}” with this?").format(tool=tool) if item.render_status == "pending" else tool
+    return item.render_label or _("Approval of “{tool}”").format(tool=in_words(_data(item)["tool"]))
 
 
 def verdict(item: StoredItem, viewer: Viewer) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -252,11 +252,14 @@ def call_cards(call: StoredItem, desk: Desk) -> list[Card]:
         return approvals  # There is no run to look at.
     if cards and not plain:
         return [*approvals, *cards]
-    arguments = approving.details(asked[-1]) if asked else _arguments(call)
-    return [*approvals, *cards, _call_card(call, plain, desk, arguments)]
+    card = _call_card(call, plain, desk)
+    if asked:  # It ran with what was approved, and from then on.
+        card = replace(card, details=approving.details(asked[-1]), since=asked[-1].settled_at or card.since)
+    return [*approvals, *cards, card]
 
 
-def _call_card(call: StoredItem, plain: Sequence[StoredItem], desk: Desk, arguments: Pairs) -> Card:
+def _call_card(call: StoredItem, plain: Sequence[StoredItem], desk: Desk) -> Card:
+    arguments = _arguments(call)
     name = in_words(str(json.loads(call.data).get("name", "")))
     effect = desk.effects.get(call.item_id)
     error = next((row for row in plain if row.type == ToolError.type_name()), None)

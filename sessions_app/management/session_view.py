@@ -80,6 +80,7 @@ def _event(row: StoredEvent) -> dict[str, Any]:
         "sender": {"kind": row.sender_kind, "id": row.sender_id, "name": row.sender_name},
         "status": row.status,
         "reason": row.reason,
+        "why": row.last_words,
         "payload": json.loads(row.payload),
     }
 
@@ -105,6 +106,8 @@ def lines_of(view: dict[str, Any]) -> Iterator[str]:
     for row in view["events"]:
         sender = row["sender"]["name"] or row["sender"]["id"] or row["sender"]["kind"]
         yield f"  {row['seq']}  {_clock(row['time'])}  {row['type']}  {row['status']}, by {sender}"
+        if row["why"]:
+            yield f"      {row['why']}"
 
 
 def _clock(time: datetime) -> str:

@@ -58,6 +58,7 @@ def test_approved_as_shown_it_runs(asked: Desk, pump: Pump, htmx: bool) -> None:
     assert response.status_code == (200 if htmx else 303)
     pump()
     html = asked.show()
+    assert "Approval of “Ship”" in html
     assert "Approved by you." in html
     assert "Shipped 1.0 kg to Berlin." in html
     assert ENDED in html

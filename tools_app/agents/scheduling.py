@@ -68,7 +68,8 @@ class SchedulingAgent(Agent[SchedulingState, MeetingSuggested | MeetingConfirmed
     tools = (SuggestTime,)
 
     def get_actions(self, state: SchedulingState) -> Sequence[type[SessionEvent]]:
-        return [] if state.status == "scheduling" else [MeetingConfirmed]
+        suggested = state.start_time is not None
+        return [MeetingConfirmed] if suggested and state.status != "scheduling" else []
 
     def handle_event(
         self, state: SessionState[SchedulingState], event: MeetingSuggested | MeetingConfirmed | InvitationSent
