@@ -26,7 +26,7 @@ class Reloader:
     """One server after the other, all on the same port."""
 
     def __init__(self, arguments: list[str], report: Path) -> None:
-        self.arguments = [*arguments, "--report", str(report)]
+        self.arguments = [*arguments, "--report", str(report), "--parent", str(os.getpid())]
         self.report = report
         self.directories: set[str] = set()
         self.port: list[str] = []
@@ -43,7 +43,7 @@ class Reloader:
             changed = self._wait_for_change(before, started)
             code = end(self.child)
             if self.stopped or not (changed or (self.port and code > 0)):
-                return max(code, 0)
+                return 0 if self.stopped else code if code >= 0 else 128 - code
             if not changed:
                 say("It starts again when a file is saved. Ctrl-C ends it.")
                 changed = self._wait_for_change(before, started)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from agentsite.starting import refuse_wrong_definitions, told_plainly
-from agentsite.watched import report_for_good
+from agentsite.watched import end_with, report_for_good
 
 if TYPE_CHECKING:
     from daphne.server import Server
@@ -27,6 +27,8 @@ def main() -> None:
     # Until the server handles signals itself there is nothing to finish: Ctrl-C just ends the process.
     signal.signal(signal.SIGINT, leave)
     options = parse_options()
+    if options.parent:
+        threading.Thread(target=end_with, args=[options.parent], daemon=True).start()
     port = choose_port(options.host, options.port, options.any_port)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
     with told_plainly():
@@ -46,6 +48,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--any-port", action="store_true", help="take a free port if the default one is taken")
     parser.add_argument("--migrate", action="store_true", help="migrate the database first")
     parser.add_argument("--report", type=Path, help="file to tell agentsite/reloading.py what to watch")
+    parser.add_argument("--parent", type=int, help="process without which this one ends")
     return parser.parse_args()
 
 

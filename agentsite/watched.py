@@ -17,16 +17,21 @@ INTERVAL = 1.0
 
 
 def report_for_good(report: Path, port: int) -> None:
-    """Write the port and the directories now and whenever they change. End this process when its parent is gone."""
-    parent = os.getppid()
+    """Write the port and the directories now and whenever they change."""
     written = ""
-    while os.getppid() == parent:
+    while True:
         told = json.dumps({"port": port, "directories": directories()})
         if told != written:
             unfinished = report.with_suffix(".new")
             unfinished.write_text(told)
             unfinished.replace(report)
             written = told
+        time.sleep(INTERVAL)
+
+
+def end_with(parent: int) -> None:
+    """End this process when the one that started it is gone. It may be gone already."""
+    while os.getppid() == parent:
         time.sleep(INTERVAL)
     os.kill(os.getpid(), signal.SIGINT)
 

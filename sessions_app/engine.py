@@ -185,15 +185,21 @@ def apply_result(effect: StoredEffect) -> Receipt | None:
 
 
 def end_effect(
-    effect: StoredEffect, outcome: str, message: str, *, lost: bool = False, result_too: bool = False
+    effect: StoredEffect,
+    outcome: str,
+    message: str,
+    *,
+    lost: bool = False,
+    result_too: bool = False,
+    untold: bool = False,
 ) -> Receipt | None:
     """Give an open effect an outcome from outside its own code. None where the row has moved on since it was read.
 
     `lost` says that its lease ran out, which must still be so. A saved result counts more than what an onlooker
-    concludes, unless `result_too` says that the result itself cannot be applied.
+    concludes, unless `result_too` says that the result itself cannot be applied. `untold` leaves the owner's hook out.
     """
 
-    def decide(loaded: LoadedSession, *, untold: bool = False) -> Proposal | Receipt:
+    def decide(untold: bool, loaded: LoadedSession) -> Proposal | Receipt:
         row = loaded.effect_rows.get(effect.effect_id)
         if row is None or row.attempt != effect.attempt:
             return receipts.NOTHING
@@ -205,10 +211,10 @@ def end_effect(
         payload = EffectHasEnded.model_validate(facts).model_dump(mode="json")
         return Proposal(Incoming(EffectHasEnded.type_name(), payload, SYSTEM, loaded.time), {})
 
-    receipt = _change(effect.session_id, decide, effect.owner_item)
-    if receipt.status == "failed":
+    receipt = _change(effect.session_id, partial(decide, untold), effect.owner_item)
+    if receipt.status == "failed" and not untold:
         # Its hook is not pure. That must not keep the effect open, to be ended in vain again and again.
-        receipt = _change(effect.session_id, partial(decide, untold=True), effect.owner_item)
+        receipt = _change(effect.session_id, partial(decide, True), effect.owner_item)
     return None if receipt is receipts.NOTHING else receipt
 
 

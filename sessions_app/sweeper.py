@@ -135,7 +135,7 @@ def _apply(effect: StoredEffect, policy: Policy, overdue: bool) -> None:
         return
     if effect.losses >= MOST_LOSSES_APPLYING + policy.losses:
         message = "The worker was lost each time its result was applied."
-        engine.end_effect(effect, "failed", message, result_too=True)
+        engine.end_effect(effect, "failed", message, result_too=True, untold=True)
         return
     try:
         engine.apply_result(effect)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import assert_never
 
 from pydantic import ValidationError
 
 from .author import handle_item_effect_ended, handle_session_effect_ended
-from .canonical import NotStorable, parse_json
+from .canonical import NotStorable, canonical, parse_json
 from .change import EFFECTS_PER_EVENT, Change, is_tool_call, kept_reply, load_effect, short_reason
 from .data import explain, find, load
 from .effects import Effect, EffectEnded
@@ -38,6 +39,8 @@ from .turn import MAY_BE_TRIED_AGAIN
 
 CUT_TRIES = 2
 """How often a model may run into its output limit in a row before a person is asked."""
+KEPT_PAYLOAD = 32 * 1024
+"""Bytes of a failed effect's payload up to which it is kept, to be run again."""
 ERROR_LENGTH = 4000
 """Characters of a tool error. What is wrong with a call can be as long as the call."""
 
@@ -118,10 +121,18 @@ def _open_call(
         fault = f"Only {EFFECTS_PER_EVENT} calls are run at a time. Make this one again."
     if fault:
         _add_tool_error(change, call_id, fault)
-    elif _needs_approval(change, call.name, arguments):
+        return
+    arguments = _as_checked(arguments)
+    if _needs_approval(change, call.name, arguments):
         change.create_item(ItemResult(Approval.of(call.name, arguments)), parent=call_id)
     else:
         change.start_effect(RunTool(name=call.name, arguments=arguments), owner=call_id)
+
+
+def _as_checked(arguments: str) -> str:
+    """Return arguments as they were checked: what cannot be stored is replaced, all else stays to the byte."""
+    cleaned = parse_json(arguments)
+    return arguments if json.loads(arguments) == cleaned else canonical(cleaned)
 
 
 def _needs_approval(change: Change, name: str, arguments: str) -> bool:
@@ -222,13 +233,16 @@ def tell_owner(change: Change, effect: EffectRecord, owner: ItemRecord | None, e
         raise
     except BaseException as error:
         handled = False
-        reason = f"Its handle_effect_ended failed. {short_reason(error)}"
+        trouble = f"Its handle_effect_ended failed. {short_reason(error)}"
+        reason = f"{event.message} {trouble}".strip()
         if owner is not None:
-            change.draft.record(ItemChanged(id=owner.id, reason=reason))
+            change.draft.record(ItemChanged(id=owner.id, reason=trouble))
     else:
         change.draft.absorb(attempt.draft)
     if owner is None and not handled and event.outcome in MAY_BE_TRIED_AGAIN:
-        failed = EffectFailed(effect=effect.type, payload=effect.payload, outcome=event.outcome, reason=reason)
+        payload = canonical(effect.payload)
+        kept = payload if len(payload.encode()) <= KEPT_PAYLOAD else ""
+        failed = EffectFailed(effect=effect.type, payload=kept, outcome=event.outcome, reason=reason)
         change.create_item(ItemResult(failed))
 
 

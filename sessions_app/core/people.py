@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .canonical import parse_json
 from .change import Change, is_tool_call, kept_reply, load_effect
 from .errors import EventRejected
 from .events import Event, Sender
@@ -143,7 +144,9 @@ def handle_try_again(change: Change, record: ItemRecord, event: TryAgain) -> Non
 def _run_again(change: Change, record: ItemRecord) -> None:
     """Run a session's effect anew, from what its failure kept; the failure is history then."""
     failed = EffectFailed.model_validate(record.data, extra="ignore")
-    change.start_effect(load_effect(EmittedValue(type=failed.effect, payload=failed.payload)))
+    if not failed.payload:
+        raise EventRejected("conflict", "What this worked on was too large to be kept. Start it anew.")
+    change.start_effect(load_effect(EmittedValue(type=failed.effect, payload=parse_json(failed.payload))))
     change.delete(record)
 
 

@@ -71,11 +71,11 @@ class ToolError(ContextItem, type="@platform/tool-error"):
 class EffectFailed(ContextItem, type="@platform/effect-failed"):
     """A session's effect failed, and the agent made nothing of it: a person and the model see it here.
 
-    `payload` is the effect's own, to run it again.
+    `payload` is the effect's own as JSON, to run it again; empty where it was too large to be kept.
     """
 
     effect: str
-    payload: Mapping[str, Any]
+    payload: str
     outcome: Outcome
     reason: str = ""
 

@@ -31,11 +31,18 @@ FORBIDDEN = {
     "os.system": "another program",
 }
 """Audit events."""
-READ_BY_PYTHON = (".py", ".pyc", ".pyi", ".pyc.", "zoneinfo", "tzdata")
-"""How paths end, or what they hold, where Python is at work: a late import, a traceback, the rules of a time zone."""
+READ_BY_PYTHON = (".py", ".pyc", ".pyi", ".mo", ".pyc.", "zoneinfo", "tzdata")
+"""How paths end, or what they hold, where Python is at work: a late import, a traceback, a translation, a time zone."""
 COUNTERS = ("time", "monotonic", "perf_counter", "process_time")
 CLOCK = frozenset(
-    {*COUNTERS, *(f"{name}_ns" for name in COUNTERS), "localtime", "ctime", "sleep", "generate_time_safe"}
+    {
+        *COUNTERS,
+        *(f"{name}_ns" for name in COUNTERS),
+        "localtime",
+        "ctime",
+        "sleep",
+        "generate_time_safe",
+    }
 )
 TODAY = frozenset({"now", "today", "utcnow"})
 CHANCE = frozenset({"random", "getrandbits", "urandom", "getrandom"})
@@ -103,7 +110,7 @@ def _on_audit_event(name: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _is_read_by_python(path: str) -> bool:
-    return path.endswith(READ_BY_PYTHON) or any(part in path for part in READ_BY_PYTHON[3:])
+    return path.endswith(READ_BY_PYTHON) or any(part in path for part in READ_BY_PYTHON[4:])
 
 
 def _on_call(frame: FrameType, event: str, function: Any) -> None:

@@ -23,7 +23,16 @@ from .events import Event
 from .operations import ItemChanged
 from .outcomes import handle_effect_ended, handle_model_responded, handle_tool_finished
 from .people import handled_by_people, person_acted, person_spoke
-from .platform import Approve, ChangeArguments, Decline, EffectHasEnded, ModelResponded, SessionCreated, ToolFinished
+from .platform import (
+    Approval,
+    Approve,
+    ChangeArguments,
+    Decline,
+    EffectHasEnded,
+    ModelResponded,
+    SessionCreated,
+    ToolFinished,
+)
 from .state import Draft, ItemRecord, Snapshot
 from .turn import settle
 
@@ -98,7 +107,7 @@ def _decide(change: Change, incoming: Incoming, event: Event) -> list[Incoming]:
             return handle_effect_ended(change, event)
         case _ if handled_by_people(change, event, record):
             pass
-        case Approve() | Decline() | ChangeArguments() if record is not None:
+        case Approve() | Decline() | ChangeArguments() if record is not None and record.type == Approval.type_name():
             decide_approval(change, event, record)
             _answered(change, record)
         case _ if record is not None:

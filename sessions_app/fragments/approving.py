@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from django.utils.translation import gettext as _
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from sessions_app.core.agent import Agent
+from sessions_app.core.canonical import parse_json
 from sessions_app.core.events import Event
 from sessions_app.core.platform import Approval, Approve, ChangeArguments
-from sessions_app.forms import in_words
+from sessions_app.forms import describe, in_words
 from sessions_app.fragments.people import Viewer
-from sessions_app.fragments.wording import Pairs, pairs_of
+from sessions_app.fragments.wording import Pairs, as_words
 from sessions_app.models import StoredItem
 
 Posted = Mapping[str, str]
@@ -34,7 +36,7 @@ def asked_class(item: StoredItem, event: type[Event], agent: Agent[Any, Any] | N
 
 def arguments_of(item: StoredItem) -> dict[str, Any]:
     """Return the arguments an approval is about."""
-    arguments: dict[str, Any] = json.loads(_data(item)["arguments"])
+    arguments: dict[str, Any] = parse_json(_data(item)["arguments"])
     return arguments
 
 
@@ -43,9 +45,16 @@ def fixed_values(item: StoredItem, event: type[Event]) -> Posted:
     return {"digest": _data(item)["digest"]} if event is Approve else {}
 
 
-def payload_of(event: type[Event], values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the payload of an event from the values of its form."""
-    return {"arguments": values} if event is ChangeArguments else values
+def payload_of(
+    event: type[Event], values: Mapping[str, Any], item: StoredItem | None, cls: type[BaseModel]
+) -> Mapping[str, Any]:
+    """Return the payload of an event from the values of its form. A secret is not shown; left blank it stays."""
+    if event is not ChangeArguments or item is None:
+        return values
+    stored = arguments_of(item)
+    secrets = [str(entry.path[-1]) for entry in describe(cls) if entry.kind == "secret"]
+    kept = {name: stored[name] for name in secrets if name in stored and not values.get(name)}
+    return {"arguments": {**values, **kept}}
 
 
 def title(item: StoredItem) -> str:
@@ -75,9 +84,23 @@ def is_given(item: StoredItem) -> bool:
     return bool(_data(item)["decision"] == "approved")
 
 
-def details(item: StoredItem) -> Pairs:
-    """Return the arguments as a person reads them."""
-    return pairs_of(arguments_of(item))
+def details(item: StoredItem, agent: Agent[Any, Any] | None) -> Pairs:
+    """Return all a tool would run with as a person reads it: defaults and empty values too, secrets masked."""
+    arguments = arguments_of(item)
+    tool = agent.find_tool(_data(item)["tool"]) if agent else None
+    with suppress(ValidationError):
+        arguments = tool.model_validate(arguments).model_dump(mode="json") if tool else arguments
+    return [(in_words(name), _in_full(value)) for name, value in arguments.items()]
+
+
+def _in_full(value: Any) -> str:
+    match value:
+        case None | "" | [] | {}:
+            return _("(empty)")
+        case list() | dict():
+            return json.dumps(value, indent=2, ensure_ascii=False)
+        case _:
+            return as_words(value)
 
 
 def _data(item: StoredItem) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from sessions_app.core.canonical import NotStorable, clean_text, parse_json
 from sessions_app.core.data import find
 from sessions_app.core.platform import EffectFailed, ToolError
 from sessions_app.core.state import id_key
@@ -69,6 +70,7 @@ def item_card(row: StoredItem, desk: Desk, *, call: StoredItem | None = None, ca
     """Return the card of a custom item; `call` is the tool call it hangs under."""
     if row.type == EffectFailed.type_name():
         return _failure_card(row, desk)
+    agent = agent_of(desk.transcript.session)
     data: dict[str, Any] = json.loads(row.data)
     effect = desk.effects.get(row.item_id)
     events = public_events(row.type)
@@ -92,11 +94,9 @@ def item_card(row: StoredItem, desk: Desk, *, call: StoredItem | None = None, ca
         settled=row.settled_at,
         fraction=row.render_fraction,
         **_attempts(effect),
-        forms=[desk.asked.get(form.id, form) for form in forms_of_item(row, events, agent_of(desk.transcript.session))]
-        if is_open
-        else (),
+        forms=[desk.asked.get(form.id, form) for form in forms_of_item(row, events, agent)] if is_open else (),
         answers=[_answer(event, desk.viewer) for event in desk.transcript.answers.get(row.item_id, ())],
-        details=approving.details(row) if is_approval(row) else arguments or pairs_of(data),
+        details=approving.details(row, agent) if is_approval(row) else arguments or pairs_of(data),
         result=_messages_text(row),
         failed_events=desk.failed.get(row.item_id, ()),
         can_try_again=_can_try_again(row, desk, call_open=call_open or call is None),
@@ -120,7 +120,7 @@ def _failure_card(row: StoredItem, desk: Desk) -> Card:
         title=name,
         reason=for_people(data["reason"]),
         closed="" if data["reason"] else data["outcome"],
-        can_try_again=True,
+        can_try_again=bool(data["payload"]),
         can_skip=True,
         failed_events=desk.failed.get(row.item_id, ()),
         key=row.item_id,
@@ -222,9 +222,9 @@ def _answer(event: StoredEvent, viewer: Viewer) -> Answer:
 def _arguments(call: StoredItem) -> Pairs:
     data = json.loads(call.data)
     try:
-        arguments = json.loads(data.get("arguments") or "{}")
-    except ValueError:
-        return [("", str(data["arguments"]))]
+        arguments = parse_json(data.get("arguments") or "{}")
+    except NotStorable:
+        return [("", clean_text(str(data["arguments"])))]
     return pairs_of(arguments)
 
 
@@ -254,7 +254,7 @@ def call_cards(call: StoredItem, desk: Desk) -> list[Card]:
         return [*approvals, *cards]
     card = _call_card(call, plain, desk)
     if asked:  # It ran with what was approved, and from then on.
-        card = replace(card, details=approving.details(asked[-1]), since=asked[-1].settled_at or card.since)
+        card = replace(card, details=approvals[-1].details, since=asked[-1].settled_at or card.since)
     return [*approvals, *cards, card]
 
 

@@ -93,7 +93,7 @@ def read_posting(request: HttpRequest, session: StoredSession) -> Posting:
     if event is None or cls is None:
         return posting
     submission = parse(cls, data)
-    return replace(posting, payload=payload_of(event, submission.values), unreadable=submission.errors)
+    return replace(posting, payload=payload_of(event, submission.values, item, cls), unreadable=submission.errors)
 
 
 def _asked(session: StoredSession, item: StoredItem | None, event: type[Event] | None) -> type[BaseModel] | None:
