@@ -35,14 +35,7 @@ READ_BY_PYTHON = (".py", ".pyc", ".pyi", ".mo", ".pyc.", "zoneinfo", "tzdata")
 """How paths end, or what they hold, where Python is at work: a late import, a traceback, a translation, a time zone."""
 COUNTERS = ("time", "monotonic", "perf_counter", "process_time")
 CLOCK = frozenset(
-    {
-        *COUNTERS,
-        *(f"{name}_ns" for name in COUNTERS),
-        "localtime",
-        "ctime",
-        "sleep",
-        "generate_time_safe",
-    }
+    {*COUNTERS, *(f"{name}_ns" for name in COUNTERS), "localtime", "ctime", "sleep", "generate_time_safe"}
 )
 TODAY = frozenset({"now", "today", "utcnow"})
 CHANCE = frozenset({"random", "getrandbits", "urandom", "getrandom"})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sessions_app.core.language_model import ModelResponse
+from sessions_app.core.messages import ToolCallPart
 from sessions_app.core.platform import Approval, Approve, ChangeArguments, Decline, RunTool, Skip, ToolCall, ToolError
 from sessions_app.sdk import Agent, EventRejected, Tool, ToolContext, ToolResult
 from sessions_app.testing import AgentHarness, tool_calls
@@ -124,6 +126,17 @@ def test_stop_and_skip_end_the_question() -> None:
     assert session.answer == "All right."
 
 
+def test_half_a_character_among_the_arguments_is_replaced_before_anybody_is_asked() -> None:
+    call = ToolCallPart(id="", name="buy", arguments='{"price": 500, "note": "\\ud800x"}')
+    session = AgentHarness(Shop, model=[ModelResponse(parts=(call,)), "Done."])
+    session.say("Buy it.")
+    session.run_all()
+    assert session.item(Approval).arguments == '{"note":"\ufffdx","price":500}'
+    session.approve()
+    session.run_all()
+    assert session.answer == "Done."
+
+
 def test_no_agent_code_approves_by_itself() -> None:
     with pytest.raises(Exception, match="Only a person"):
         Approval.of("refund", "{}").handle_event(Decline())
@@ -133,6 +146,7 @@ class Buy(Tool, name="buy"):
     """Buy something."""
 
     price: int
+    note: str = ""
 
     def needs_approval(self) -> bool:
         if self.price < 0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sessions_app.core.operations import EffectStarted
@@ -79,6 +81,20 @@ def test_it_asks_no_model_by_itself() -> None:
     session.run(Fetch)
     assert "The line is dead." in session.item(EffectFailed).reason
     assert session.effects == []
+
+
+@pytest.mark.parametrize("how", ["ends", "stops"])
+def test_what_is_too_large_to_be_kept_comes_to_its_end_like_anything_else(how: str) -> None:
+    session = failing()
+    effect = replace(session.effects[0], payload={"url": "x" * 200_000})
+    session.memory.effects[effect.id] = session.stored.effects[effect.id] = effect
+    transition = session.stop() if how == "stops" else session.end(effect, "failed", "Dead.")
+    assert transition.status == "applied"
+    assert session.effects == []
+    for failed in session.items(EffectFailed):
+        assert failed.payload == ""
+        with pytest.raises(EventRejected, match="too large to be kept"):
+            session.dispatch(TryAgain(), failed.id)
 
 
 def test_a_failure_the_agent_handles_is_its_own_business() -> None:

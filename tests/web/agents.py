@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from sessions_app.sdk import (
     Agent,
@@ -138,9 +138,13 @@ class Ship(Tool, name="ship", requires_approval=True):
 
     to: Annotated[str, Field(min_length=2, title="Ship to")]
     weight: float = 1.0
+    except_for: list[str] = []
+    pin: SecretStr = SecretStr("")
 
     async def execute(self, context: ToolContext) -> ToolResult:
-        return ToolResult([UserMessage(text=f"Shipped {self.weight} kg to {self.to}.")])
+        return ToolResult(
+            [UserMessage(text=f"Shipped {self.weight} kg to {self.to}, pin of {len(self.pin.get_secret_value())}.")]
+        )
 
 
 class FetchParcel(Tool, name="fetch_parcel"):

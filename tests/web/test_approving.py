@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from sessions_app.core.language_model import ModelResponse
+from sessions_app.core.messages import ToolCallPart
 from sessions_app.core.platform import Approval
 from sessions_app.models import StoredEvent, StoredItem, StoredSession
 from tests.engine.conftest import Pump
@@ -26,7 +28,7 @@ def asked(
     page: Client, session: StoredSession, talk: Callable[[str], Any], script: Callable[..., Any], pump: Pump
 ) -> Desk:
     """A session whose model wants to ship something."""
-    script(calls(("ship", {"to": "Berlin"})), ENDED)
+    script(calls(("ship", {"to": "Berlin", "pin": "1234"})), ENDED)
     talk("Ship it")
     pump()
     return Desk(page, session)
@@ -52,6 +54,26 @@ def test_the_page_shows_what_would_run_and_waits(asked: Desk) -> None:
     assert "Berlin</textarea>" in html
 
 
+def test_all_that_would_run_is_shown_but_secrets(asked: Desk) -> None:
+    html = asked.show()
+    for label, text in (("Weight", "1.0"), ("Except for", r"\(empty\)"), ("Pin", r"\*+")):
+        assert re.search(rf"<dt>{label}</dt><dd[^>]*>{text}</dd>", html), label
+    assert "1234" not in html
+
+
+def test_half_a_character_from_a_model_breaks_no_page(
+    page: Client, session: StoredSession, talk: Callable[[str], Any], script: Callable[..., Any], pump: Pump
+) -> None:
+    call = ToolCallPart(id="", name="ship", arguments='{"to": "\\ud800x"}')
+    wrong = ToolCallPart(id="", name="decide", arguments='{"question": "\\ud800y"}')
+    script(ModelResponse(parts=(call, wrong)), ENDED)
+    talk("Ship it")
+    pump()
+    html = Desk(page, session).show()
+    assert "\ufffdx" in html
+    assert "\ufffdy" in html
+
+
 @pytest.mark.parametrize("htmx", [True, False])
 def test_approved_as_shown_it_runs(asked: Desk, pump: Pump, htmx: bool) -> None:
     response = asked.answer(approval(asked), APPROVE, htmx, _key="k", digest=digest_on(asked.show()))
@@ -60,7 +82,7 @@ def test_approved_as_shown_it_runs(asked: Desk, pump: Pump, htmx: bool) -> None:
     html = asked.show()
     assert "Approval of “Ship”" in html
     assert "Approved by you." in html
-    assert "Shipped 1.0 kg to Berlin." in html
+    assert "Shipped 1.0 kg to Berlin, pin of 4." in html
     assert ENDED in html
 
 
@@ -93,7 +115,7 @@ def test_changed_it_is_asked_again_with_the_new_arguments(asked: Desk, pump: Pum
     assert asked.answer(approval(asked), APPROVE, digest=first).status_code == 409
     asked.answer(approval(asked), APPROVE, digest=second)
     pump()
-    assert "Shipped 2.5 kg to Paris." in asked.show()
+    assert "Shipped 2.5 kg to Paris, pin of 4." in asked.show()
 
 
 @pytest.mark.parametrize("htmx", [True, False])
