@@ -6,9 +6,9 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.core.change import short_reason, traceback_of
 from sessions_app.core.effects import Policy
 from sessions_app.core.platform import EffectHasEnded
+from sessions_app.core.reasons import short_reason, traceback_of
 from sessions_app.leases import Claim
 from sessions_app.models import StoredEffect
 

@@ -18,10 +18,11 @@ from sessions_app.core.canonical import canonical
 from sessions_app.core.errors import EventRejected
 from sessions_app.core.event_log import Incoming, Transition
 from sessions_app.core.events import Sender, SenderKind
+from sessions_app.core.memory import Memory
 from sessions_app.core.operations import dump_delta, load_delta
 from sessions_app.core.platform import SessionCreated
 from sessions_app.core.reducer import reduce_event
-from sessions_app.core.state import EffectRecord, ItemRecord, Memory
+from sessions_app.core.state import EffectRecord, ItemRecord
 from sessions_app.guards import guarded
 from sessions_app.models import StoredEffect, StoredEvent, StoredItem, StoredSession
 from sessions_app.registry import get_agent

@@ -9,15 +9,15 @@ from django.db import DatabaseError
 from pydantic import TypeAdapter
 
 from sessions_app import store
-from sessions_app.core.agent import AgentState
 from sessions_app.core.canonical import clean
-from sessions_app.core.change import short_reason, traceback_of
 from sessions_app.core.data import load
 from sessions_app.core.errors import HandlerError
 from sessions_app.core.language_model import LanguageModel, ModelRequest, ModelResponse, Terminated, ToolSpecification
 from sessions_app.core.messages import Message
 from sessions_app.core.platform import ModelResponded
+from sessions_app.core.reasons import short_reason, traceback_of
 from sessions_app.core.request import NotReady, PreparedRequest, prepare_request
+from sessions_app.core.results import AgentState
 from sessions_app.endings import Ending, backoff, ended, policy_of
 from sessions_app.leases import Claim
 from sessions_app.registry import get_agent

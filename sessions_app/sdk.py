@@ -3,22 +3,7 @@
 Models come from `sessions_app.providers`, and `sessions_app.testing` tests an agent without a server.
 """
 
-from .core.agent import (
-    Agent,
-    AgentState,
-    EventResult,
-    SessionArgs,
-    SessionResult,
-    SessionState,
-    StateUpdate,
-    SystemPromptRenderResult,
-    add_context_item,
-    delete_context_item,
-    dispatch_to_context_item,
-    set_agent_state,
-    set_context_item_order,
-    set_title,
-)
+from .core.agent import Agent, SessionState
 from .core.data import Data
 from .core.effects import ContextItemEffect, EffectContext, EffectEnded, SessionEffect
 from .core.errors import AgentsiteError, DefinitionError, EventRejected, HandlerError
@@ -36,6 +21,20 @@ from .core.language_model import (
 )
 from .core.messages import Message, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, UserMessagePart
 from .core.platform import UserMessage
+from .core.results import (
+    AgentState,
+    EventResult,
+    SessionArgs,
+    SessionResult,
+    StateUpdate,
+    SystemPromptRenderResult,
+    add_context_item,
+    delete_context_item,
+    dispatch_to_context_item,
+    set_agent_state,
+    set_context_item_order,
+    set_title,
+)
 from .core.tools import Tool, ToolContext, ToolResult
 
 __all__ = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sessions_app.core.change import short_reason
 from sessions_app.core.errors import AgentsiteError, EventRejected
+from sessions_app.core.reasons import short_reason
 
 
 def sentence_of(error: BaseException) -> str:

@@ -16,9 +16,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeVar
 
 from .core import platform
-from .core.agent import Agent, AgentState, SessionArgs
+from .core.agent import Agent
 from .core.canonical import canonical, clean
-from .core.change import load_item, short_reason
+from .core.change import load_item
 from .core.data import dump, find, load
 from .core.effects import Effect
 from .core.errors import HandlerError
@@ -26,12 +26,15 @@ from .core.event_log import Incoming, Transition
 from .core.events import Event, Sender
 from .core.items import ContextItem
 from .core.language_model import LanguageModel, ModelResponse
+from .core.memory import Memory
 from .core.messages import Message, TextPart, ToolCallPart
 from .core.operations import dump_delta, load_delta
 from .core.purity import Watch, only_pure_code, without_clock_and_chance
+from .core.reasons import short_reason
 from .core.reducer import reduce_event
 from .core.request import NotReady, PreparedRequest, messages_of, prepare_request
-from .core.state import EffectRecord, ItemRecord, Memory
+from .core.results import AgentState, SessionArgs
+from .core.state import EffectRecord, ItemRecord
 from .core.tool_results import check_emits, emitted, tool_finished_payload
 from .core.tools import Tool, ToolContext
 from .providers.scripted import ScriptedModel, ScriptedResponse

@@ -9,8 +9,9 @@ from typing import Any
 
 from django.core.checks import CheckMessage
 
-from sessions_app.core.agent import Agent, SessionArgs
+from sessions_app.core.agent import Agent
 from sessions_app.core.data import type_parameters
+from sessions_app.core.results import SessionArgs
 from sessions_app.core.tools import Tool
 from sessions_app.models import StoredSession
 

@@ -9,7 +9,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from .agent import (
+from .canonical import clean_text
+from .change import Change, is_tool_call, load_item
+from .data import dump, explain, load
+from .effects import EffectEnded, SessionEffect
+from .errors import HandlerError
+from .events import ContextItemEvent, Event, Sender
+from .items import ContextItem
+from .operations import ItemChanged, ItemMoved
+from .results import (
     AddContextItem,
     AgentState,
     DeleteContextItem,
@@ -22,14 +30,6 @@ from .agent import (
     StateUpdate,
     as_result,
 )
-from .canonical import clean_text
-from .change import Change, is_tool_call, load_item
-from .data import dump, explain, load
-from .effects import EffectEnded, SessionEffect
-from .errors import HandlerError
-from .events import ContextItemEvent, Event, Sender
-from .items import ContextItem
-from .operations import ItemChanged, ItemMoved
 from .state import Draft, ItemRecord
 
 UPDATES_PER_EVENT = 1000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -38,6 +37,7 @@ from .platform import (
     ToolCall,
     UserMessage,
 )
+from .reasons import short_reason
 from .state import Draft, EffectRecord, ItemRecord
 from .text import shorten
 
@@ -48,8 +48,6 @@ REPLY_LIMIT = 200 * 1024
 EFFECTS_PER_EVENT = 100
 LABEL_LENGTH = 300
 """Characters of the label a pending item shows."""
-REASON_LENGTH = 500
-TRACEBACK_LENGTH = 20_000
 PARENTS = frozenset({AssistantMessage.type_name(), ToolCall.type_name()})
 """The types of the items that others hang under."""
 
@@ -288,23 +286,6 @@ def _stored_render(item: ContextItem[Any], rendered: RenderResult) -> Render:
     return Render.model_validate(
         {"status": rendered.status, "label": label, "fraction": rendered.fraction, "messages": messages}
     )
-
-
-def short_reason(error: BaseException) -> str:
-    """Return an error as one line. Never raises, whatever the error's own text does."""
-    try:
-        text = str(error)
-    except BaseException:
-        text = "its text cannot be shown"
-    return clean_text(" ".join(f"{type(error).__name__}: {text}".split())[:REASON_LENGTH])
-
-
-def traceback_of(error: BaseException) -> str:
-    """Return a traceback for staff, its end where it is long. Never raises."""
-    try:
-        return clean_text("".join(traceback.format_exception(error))[-TRACEBACK_LENGTH:])
-    except BaseException:
-        return short_reason(error)
 
 
 def is_tool_call(record: ItemRecord | None) -> bool:

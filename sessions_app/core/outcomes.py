@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from .author import handle_item_effect_ended, handle_session_effect_ended
 from .canonical import NotStorable, canonical, parse_json
-from .change import EFFECTS_PER_EVENT, Change, is_tool_call, kept_reply, load_effect, short_reason
+from .change import EFFECTS_PER_EVENT, Change, is_tool_call, kept_reply, load_effect
 from .data import explain, find, load
 from .effects import Effect, EffectEnded
 from .errors import EventDropped, NotLoaded
@@ -33,6 +33,7 @@ from .platform import (
     ToolError,
     ToolFinished,
 )
+from .reasons import short_reason
 from .state import Draft, EffectRecord, ItemRecord
 from .text import is_blank
 from .turn import MAY_BE_TRIED_AGAIN

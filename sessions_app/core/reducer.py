@@ -16,7 +16,7 @@ from .admission import admit
 from .agent import Agent
 from .approval import decide_approval
 from .author import create, handle_item_event, handle_session_event
-from .change import Change, traceback_of
+from .change import Change
 from .errors import EventDropped, EventRejected, NotLoaded
 from .event_log import Incoming, Step, Transition
 from .events import Event
@@ -33,6 +33,7 @@ from .platform import (
     SessionCreated,
     ToolFinished,
 )
+from .reasons import traceback_of
 from .state import Draft, ItemRecord, Snapshot
 from .turn import settle
 

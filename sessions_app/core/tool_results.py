@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .agent import as_result
-from .change import EFFECTS_PER_EVENT, short_reason, storable
+from .change import EFFECTS_PER_EVENT, storable
 from .data import Typed, dump
 from .effects import ContextItemEffect, Effect
 from .errors import HandlerError
 from .events import Event
 from .items import ContextItem, ItemResult
 from .platform import Approval, AssistantMessage, EffectFailed, ToolCall
+from .reasons import short_reason
+from .results import as_result
 from .tools import Tool, ToolResult
 
 

@@ -15,12 +15,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from .agent import Agent, SystemPromptRenderResult
+from .agent import Agent
 from .author import load_agent_state
-from .change import Change, is_tool_call, item_class, short_reason
+from .change import Change, is_tool_call, item_class
 from .errors import HandlerError, NotLoaded
 from .operations import ItemChanged, ItemCreated, Render
 from .platform import AssistantMessage, GenerateResponse
+from .reasons import short_reason
+from .results import SystemPromptRenderResult
 from .state import EffectRecord, ItemRecord, Snapshot
 
 REQUEST_LIMIT = 20

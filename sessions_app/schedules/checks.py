@@ -14,8 +14,8 @@ from sessions_app.core.canonical import clean_text
 from sessions_app.core.errors import EventRejected
 from sessions_app.core.event_log import Incoming
 from sessions_app.core.events import Sender
+from sessions_app.core.memory import Memory
 from sessions_app.core.platform import UserMessageSent
-from sessions_app.core.state import Memory
 from sessions_app.core.text import is_blank
 from sessions_app.models import StoredSchedule
 from sessions_app.registry import get_agent

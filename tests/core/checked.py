@@ -13,11 +13,12 @@ from sessions_app.core.canonical import canonical
 from sessions_app.core.errors import EventRejected, NotLoaded
 from sessions_app.core.event_log import Incoming, Transition
 from sessions_app.core.language_model import ModelRequest
+from sessions_app.core.memory import Memory
 from sessions_app.core.messages import Message, ToolCallPart, ToolResultPart
 from sessions_app.core.platform import AssistantMessage, GenerateResponse, Stop, ToolCall, UserMessage
 from sessions_app.core.reducer import reduce_event
 from sessions_app.core.request import PreparedRequest, messages_of
-from sessions_app.core.state import EffectRecord, ItemRecord, Memory, SessionRecord
+from sessions_app.core.state import EffectRecord, ItemRecord, SessionRecord
 from sessions_app.core.turn import takes_public_event, visible_pending
 from sessions_app.providers.scripted import ScriptedResponse
 from sessions_app.providers.strict import provider_faults

@@ -16,6 +16,7 @@ from sessions_app.core.errors import EventRejected
 from sessions_app.core.event_log import Transition
 from sessions_app.core.events import Event, Sender
 from sessions_app.core.language_model import ModelResponse, Terminated
+from sessions_app.core.memory import Memory
 from sessions_app.core.messages import AssistantPart, ReasoningPart, TextPart, ToolCallPart
 from sessions_app.core.platform import (
     Approval,
@@ -35,7 +36,7 @@ from sessions_app.core.platform import (
     TryAgain,
 )
 from sessions_app.core.request import NotReady
-from sessions_app.core.state import EffectRecord, Memory
+from sessions_app.core.state import EffectRecord
 from sessions_app.core.turn import visible_pending
 from sessions_app.testing import SYSTEM
 from tests.core.checked import CheckedHarness, reduce_partly

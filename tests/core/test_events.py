@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from sessions_app.core.change import TRACEBACK_LENGTH, short_reason, traceback_of
 from sessions_app.core.event_log import Incoming
 from sessions_app.core.events import Sender, SenderKind
+from sessions_app.core.memory import Memory
 from sessions_app.core.operations import StateChanged
 from sessions_app.core.platform import GenerateResponse, SessionCreated
+from sessions_app.core.reasons import TRACEBACK_LENGTH, short_reason, traceback_of
 from sessions_app.core.reducer import reduce_event
-from sessions_app.core.state import Memory
 from sessions_app.sdk import (
     Agent,
     AgentState,

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from sessions_app.core.data import load
 from sessions_app.core.event_log import Incoming
+from sessions_app.core.memory import Memory
 from sessions_app.core.operations import ItemChanged, ItemMoved, Render
 from sessions_app.core.platform import GenerateResponse, Skip, TryAgain, UserMessage
 from sessions_app.core.reducer import reduce_event
-from sessions_app.core.state import Draft, ItemRecord, Memory
+from sessions_app.core.state import Draft, ItemRecord
 from sessions_app.sdk import (
     Agent,
     AgentState,

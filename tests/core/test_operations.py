@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions_app.core.canonical import canonical
+from sessions_app.core.memory import Memory
 from sessions_app.core.messages import Message
 from sessions_app.core.operations import (
     POINTER_LENGTH,
@@ -28,7 +29,6 @@ from sessions_app.core.operations import (
     dump_delta,
     load_delta,
 )
-from sessions_app.core.state import Memory
 from sessions_app.sdk import EventResult
 from sessions_app.testing import AgentHarness
 from tests.core.checked import lab

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sessions_app.core.canonical import clean, digest
 from sessions_app.core.language_model import ModelRequest
+from sessions_app.core.memory import Memory
 from sessions_app.core.messages import Message, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from sessions_app.core.operations import Render
 from sessions_app.core.platform import AssistantMessage, ToolCall, ToolError, UserMessage
@@ -23,7 +24,7 @@ from sessions_app.core.request import (
     messages_of,
     repaired,
 )
-from sessions_app.core.state import ItemRecord, Memory
+from sessions_app.core.state import ItemRecord
 from sessions_app.providers.strict import provider_faults
 from sessions_app.testing import tool_calls
 from tests.core.checked import lab
